@@ -4,17 +4,17 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: audit check demo demo-pictures test lint types imports unit coverage crash wheel bench experiments
+.PHONY: audit check demo demo-pictures test lint types imports unit coverage crash crash-team wheel bench experiments
 .PHONY: calibration notebooks setup clean
 .DEFAULT_GOAL := demo
 
 demo: setup
 	$(BIN)/psgraph demo --out demo
 
-# The pictures of the README and of the first tutorial: a weak promise over a short window, a strong one over a
-# year, and a terminal session.
+# The pictures of the README and of the first tutorial: a promise over a short window, the same over a year, and
+# a terminal session.
 demo-pictures: setup
-	$(BIN)/psgraph demo --epsilon 2 --window 3 --seed 1 --out demo-pictures/weak
+	$(BIN)/psgraph demo --epsilon 1/2 --window 3 --seed 1 --out demo-pictures/weak
 	$(BIN)/psgraph demo --epsilon 1/2 --window 12 --seed 1 --out demo-pictures/strong
 	cp demo-pictures/weak/picture.png docs/images/demo.png
 	cp demo-pictures/strong/picture.png docs/images/demo-strong.png
@@ -50,6 +50,10 @@ coverage: unit
 crash: setup
 	$(BIN)/python benchmarks/crash.py --out docs/crash
 
+# Three workers and 200 streams for a minute: 30 kills of workers and 5 of PostgreSQL, which has to be installed.
+crash-team: setup
+	$(BIN)/python benchmarks/team.py kills
+
 # The example notebooks, executed, with their outputs stored in them. Installs PyTorch (large).
 notebooks: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[examples]'
@@ -58,6 +62,7 @@ notebooks: setup
 # Every attack on every method, at most an hour; the last result is in docs/audit.
 audit: setup
 	$(BIN)/psgraph audit --full --report docs/audit/audit.html --json > docs/audit/audit.json
+	$(BIN)/python benchmarks/audit.py docs/audit
 
 .PHONY: docs
 # The documentation site, strictly: a broken link or an unknown name is an error. Open site/index.html.

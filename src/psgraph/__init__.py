@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         InvalidArgument,
         PsgraphError,
     )
-    from psgraph.graph import Roster, Snapshot, SyntheticGraph
+    from psgraph.graph import Roster, Snapshot, SyntheticGraph, TwoSidedRoster
     from psgraph.methods.base import Method
     from psgraph.methods.der import DER
     from psgraph.methods.ldpgen import LDPGen
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from psgraph.metrics.comparison import compare
     from psgraph.metrics.evaluation import evaluate
     from psgraph.privacy.guarantee import WEventPrivacy
+    from psgraph.privacy.unit import Owner
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.planning import plan
     from psgraph.publication.publisher import Publisher, publish
@@ -93,6 +94,7 @@ __all__ = [
     "InvalidArgument",
     "LDPGen",
     "Method",
+    "Owner",
     "PSGraph",
     "PSGraphPlus",
     "PrivGraph",
@@ -104,6 +106,7 @@ __all__ = [
     "Snapshot",
     "SyntheticGraph",
     "TmF",
+    "TwoSidedRoster",
     "WEventPrivacy",
     "__version__",
     "compare",
@@ -129,6 +132,7 @@ _HOME = {
     "DER": "methods.der",
     "LDPGen": "methods.ldpgen",
     "Method": "methods.base",
+    "Owner": "privacy.unit",
     "PSGraph": "methods.psgraph",
     "PSGraphPlus": "methods.plus",
     "PrivGraph": "methods.privgraph",
@@ -140,6 +144,7 @@ _HOME = {
     "Snapshot": "graph",
     "SyntheticGraph": "graph",
     "TmF": "methods.tmf",
+    "TwoSidedRoster": "graph",
     "WEventPrivacy": "privacy.guarantee",
     "compare": "metrics.comparison",
     "demo_stream": "streams.demo",

@@ -107,7 +107,7 @@ def test_a_phase_with_a_quarter_of_its_noise_fails(monkeypatch):
 
 def test_releases_are_bounded_as_a_whole(monkeypatch):
     def bound():
-        return bound_stream(TmF(), window=2, epsilon=1, runs=400, seconds=10, alpha=0.001)
+        return bound_stream(TmF(), window=2, epsilon=1, runs=400, seconds=120, alpha=0.001)
 
     assert bound().verdict == "held"
     _sharpen(monkeypatch, LaplaceCount, 16)

@@ -12,13 +12,13 @@ from psgraph.audit.boundaries import boundary_pairs
 from psgraph.audit.neighbours import (
     EPSILONS,
     PATTERNS,
-    PLACES,
     SIZES,
     WINDOWS,
     attaining_streams,
     neighbouring_streams,
     unrelated_streams,
 )
+from psgraph.audit.places import PLACES
 from psgraph.audit.reach import all_reached
 from psgraph.audit.replay import pairs_for, replay_all
 from psgraph.methods.plus import PSGraphPlus

@@ -231,3 +231,30 @@ def test_init_asks_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert done.code == 0, done.err
         values = read_config(tmp_path / "publication.toml")
     assert (values["epsilon"], values["window"], values["every"]) == ("0.1", 6, "1mo")
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "kind"),
+    [
+        ('kind = "directed"', (), "directed"),
+        ('kind = "directed"', ("--undirected",), None),
+        ("", ("--directed",), "directed"),
+        ("", (), None),
+    ],
+)
+def test_the_kind_of_a_file_holds_unless_a_flag_says_otherwise(
+    project: Path, line: str, options: tuple[str, ...], kind: str | None
+) -> None:
+    file = project / "publication.toml"
+    file.write_text(TEXT.replace("[publication]", f"{line}\n[publication]"))
+    run("publish", project, *options)
+    certificate = json.loads((project / "releases" / "000000.json").read_text())
+    assert certificate.get("kind") == kind
+
+
+def test_a_kind_that_there_is_not_is_refused(project: Path) -> None:
+    file = project / "publication.toml"
+    file.write_text(TEXT.replace("[publication]", 'kind = "one-way"\n[publication]'))
+    done = psgraph_here("publish", "--config", file)
+    assert (done.code, done.out) == (2, "")
+    assert "one-way" in done.err

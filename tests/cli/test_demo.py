@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,25 +18,28 @@ def test_the_demo_shows_and_writes_everything_and_can_be_run_again(tmp_path: Pat
     assert done.code == 0, done.err
     words = " ".join(done.out.split())
     assert "Over any 3 consecutive timestamps all releases together satisfy ε-edge" in words
-    lines = {line.split()[0]: line for line in done.out.splitlines() if line.startswith("2024-")}
-    assert len(lines) == 12
-    assert "PSGraph → PSGraph+" in done.out
-    assert [line.count(" → ") for line in lines.values()] == [5] * 12  # both, in each metric
+    shown: Counter[str] = Counter()
+    for line in done.out.splitlines():
+        if line.startswith("2024-"):
+            shown[line.split()[0]] += line.count(" → ")
+    assert "PSGraph → PSGraph+ → PSGraph+ with labels" in done.out
+    assert list(shown.values()) == [12] * 12  # three runs, in each of six metrics
     for name in ("picture.png", "picture.svg", "edges.parquet", "nodes.csv"):
         assert (out / name).stat().st_size > 1000
         assert name in done.out
     assert (out / "picture.png").read_bytes().startswith(b"\x89PNG")
-    for method in ("psgraph", "psgraph-plus"):
-        certificates = sorted((out / method).glob("*.json"))
+    for run in ("psgraph", "psgraph-plus", "psgraph-plus-with-labels"):
+        certificates = sorted((out / run).glob("*.json"))
         assert len(certificates) == 12
         content = json.loads(certificates[-1].read_text())
         assert content["private"] is True
-        assert content["method"] == method
-        assert Fraction(content["spent"]["window"]) <= 2
+        assert content["method"] == run.removesuffix("-with-labels")
+        assert Fraction(content["spent"]["window"]) <= Fraction(1, 2)
+        assert ("department" in content["roster"]) == run.endswith("labels")
 
     # What it suggests to try works.
-    reading = ("--roster", out / "nodes.csv")
-    compared = psgraph_here("compare", out / "edges.parquet", out / "psgraph", *reading, "--json")
+    reading = ("--roster", out / "nodes.csv", "--labels", "department")
+    compared = psgraph_here("compare", out / "edges.parquet", out / run, *reading, "--json")
     assert compared.code == 0, compared.err
     assert json.loads(compared.out)["timestamps"] == 12
 

@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from psgraph.errors import DataError, OutputError
+from psgraph.graph.kind import DIRECTED
+from psgraph.methods.registry import find_method, memory_note
 from psgraph.stores import StoreWriter, part_files
 from psgraph.stores.store import MANIFEST
 
@@ -232,7 +234,7 @@ def test_ctrl_c_stops_prepare_and_removes_what_it_wrote(inputs, tmp_path, monkey
 # ---- methods that need all edges ----
 
 
-@pytest.mark.parametrize("method", ["tmf", "psgraph-plus"])
+@pytest.mark.parametrize("method", ["tmf", "der"])
 def test_a_method_that_needs_all_edges_says_so_before_it_reads_them(
     method, store, tmp_path, monkeypatch
 ):
@@ -245,7 +247,7 @@ def test_a_method_that_needs_all_edges_says_so_before_it_reads_them(
     done = psgraph_here("publish", store, *arguments, "--out", tmp_path / "out")
     assert done.code == 1
     assert f"Method {method} holds all edges of a snapshot in the memory of one" in done.err
-    assert "part by part: ldpgen, privgraph, psgraph." in done.err
+    assert "part by part: ldpgen, privgraph, psgraph, psgraph-plus." in done.err
 
 
 def test_a_method_that_reads_in_parts_says_nothing(store, tmp_path):
@@ -258,9 +260,17 @@ def test_a_large_roster_is_enough_for_such_a_method_to_say_so(tmp_path):
     nodes.write_text("id\n" + "".join(f"{node}\n" for node in range((1 << 17) + 1)))
     inbox.mkdir()
     arguments = ("--roster", nodes, "--epsilon", 2, "--window", 3, "--out", tmp_path / "out")
+    arguments = (*arguments, "--directed")  # the default method draws those in memory
     watched = psgraph_here("watch", inbox, *arguments, "--once")
     assert (watched.code, "holds all edges of a snapshot" in watched.err) == (0, True)
+
     table = tmp_path / "edges.csv"
     table.write_text("t,u,v\n0,1,2\n0,1,x\n")
     refused = psgraph_here("publish", table, *arguments)
     assert (refused.code, "holds all edges of a snapshot" in refused.err) == (1, True)
+
+
+def test_the_default_method_holds_all_edges_of_some_kinds_only():
+    method = find_method("psgraph-plus")()
+    assert memory_note(method, nodes=10**7, prepared=True) is None
+    assert "holds all edges" in memory_note(method, nodes=10**7, prepared=True, kind=DIRECTED)

@@ -71,6 +71,7 @@ TERMS = ("--epsilon", "1", "--window", "5")
         (("--method", "psgraph", "--set", "between=x"), "printed"),
         (("--noise", "x"), "exact"),
         (("--roster-from-edges",), "contradict"),
+        (("--directed", "--undirected"), "contradict"),
         (("--cumulative",), "--every"),
         (("--from", "2024-01-01"), "--every"),
         (("--until", "2024-01-01"), "--every"),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.service.browser.test_everyone import CONTRAST, MISSING, SMALL, WIDTH
 
-from psgraph.methods.plus.schedule import Components, Occasion, shares_of
+from psgraph.methods.plus.schedule import shares_of
+from psgraph.methods.plus.shares import Components, Occasion
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import plan

@@ -8,6 +8,7 @@ import shlex
 from fractions import Fraction
 from math import ceil, exp
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from click.testing import CliRunner
@@ -154,6 +155,13 @@ def test_the_number_of_deliberate_bugs():
 
     number = len(MUTANTS)
     assert f"each audit ends with {number} deliberate privacy bugs" in text("docs/audit/README.md")
+
+
+def test_the_page_of_the_audit_has_the_figures_of_its_file() -> None:
+    written = run_path(str(ROOT / "benchmarks/audit.py"))["written"]
+    page = (ROOT / "docs/audit/README.md").read_text()
+    found = json.loads((ROOT / "docs/audit/audit.json").read_text())
+    assert written(page, found) == page
 
 
 def test_the_table_of_the_front_page_has_the_results_of_the_experiments() -> None:

@@ -23,7 +23,7 @@ STAFF = list(range(40))
 CALLS = {
     "caller": [number % 40 for number in range(180)],
     "callee": [(number * 7 + 1) % 40 for number in range(180)],
-    "at": [f"2024-0{1 + number % 3}-0{1 + number % 9}" for number in range(180)],
+    "called_at": [f"2024-0{1 + number % 3}-0{1 + number % 9}" for number in range(180)],
 }
 
 

@@ -36,8 +36,8 @@ class Reversed(LocalEngine):
 
 
 class OnlyOnce(LocalEngine):
-    def shuffle(self, jobs, *, nodes):
-        return super().shuffle((Job(_distinct, job.items, (job,)) for job in jobs), nodes=nodes)
+    def shuffle(self, jobs, **graph):
+        return super().shuffle((Job(_distinct, job.items, (job,)) for job in jobs), **graph)
 
 
 def _distinct(item, job):
@@ -67,9 +67,9 @@ class Careless(LocalEngine):
 
     calls = 0
 
-    def shuffle(self, jobs, *, nodes):
+    def shuffle(self, jobs, **graph):
         self.calls += 1
-        return super().shuffle(list(jobs)[: 1 + self.calls % 2], nodes=nodes)
+        return super().shuffle(list(jobs)[: 1 + self.calls % 2], **graph)
 
 
 @pytest.mark.parametrize("engine", [Reversed, OnlyOnce, Narrow, FirstOfTwo, Silent, Careless])

@@ -23,7 +23,8 @@ from psgraph.engines.dask import DaskEngine
 from psgraph.engines.dask.connection import connect, unencrypted
 from psgraph.engines.dask.tasks import Call
 from psgraph.errors import EngineError
-from psgraph.graph import SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.methods.plus import parts
 from psgraph.methods.private import PrivateEdges
 from psgraph.methods.queries import CommunityChoices, InnerDegrees, block_counts
 from psgraph.methods.registry import choose_method
@@ -38,6 +39,7 @@ from tests.engines.cluster import (
     scale,
     with_parts,
 )
+from tests.methods.plus.test_parts import NODES, target
 
 GUARANTEE = WEventPrivacy("20", window=2)
 
@@ -259,3 +261,16 @@ def test_workers_draw_no_noise(dask_engine, tmp_path):
                 publisher.publish(on_disk(random_snapshot(10), 40, tmp_path))
     finally:
         dask_engine.client.run(allow_noise, True)
+
+
+def test_graphs_from_tables_of_stubs_are_the_same_on_workers(resized, monkeypatch):
+    monkeypatch.setattr(parts, "WIDTH", 128)
+    roster, wanted = Roster.range(NODES), target()
+    numbers = np.random.default_rng(3).integers(1 << 52, size=NODES, dtype=np.uint64)
+    found = []
+    for engine in (local_engine(), resized):
+        first = parts.draw_parts(wanted, None, 8, engine)
+        last = parts.Last(SyntheticGraph.from_parts(roster, first), roster, numbers, 0.8)
+        later = parts.draw_parts(target(2), last, 9, engine)
+        found.append(np.concatenate([*first.whole(), *later.whole()]))
+    assert np.array_equal(*found)

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from psgraph.errors import UnknownKind
+from psgraph.errors import InvalidArgument, UnknownKind
 from psgraph.graph.kind import (
     UNDIRECTED,
     Kind,
@@ -119,11 +119,51 @@ def test_functions_for_kernels_agree_with_those_for_arrays(compiled):
 
 
 def test_a_kind_of_a_later_version_is_refused():
-    assert find_kind("undirected") is UNDIRECTED
-    with pytest.raises(UnknownKind):
-        find_kind("directed")
+    assert find_kind("directed", 8) == DIRECTED.with_weights(8)
+    for name, largest in (("signed", None), ("directed", 1), ("directed", 2**31)):
+        with pytest.raises(UnknownKind):
+            find_kind(name, largest)
 
 
 def test_kinds_are_values():
     assert pickle.loads(pickle.dumps(UNDIRECTED)) == UNDIRECTED
     assert len({UNDIRECTED, Kind("undirected"), DIRECTED}) == 2
+
+
+@pytest.mark.parametrize("kind", [DIRECTED, TWO_SIDED])
+def test_flows_can_be_read_back(kind: Kind) -> None:
+    flows = kind.with_flows()
+    assert Kind.from_dict(flows.to_dict()) == flows
+    assert find_kind(flows.name, flows.largest_weight, True) == flows
+    assert flows.weighted
+    assert flows.unweighted == kind
+    assert flows.with_weights(5) == kind.with_weights(5)
+
+
+@pytest.mark.parametrize("stated", [{"flows": 1.5}, {"flows": True, "weights": 3}, {"flows": "no"}])
+def test_flows_of_another_form_are_an_unknown_kind(stated: dict[str, object]) -> None:
+    with pytest.raises(UnknownKind):
+        Kind.from_dict({"kind": "directed", **stated})
+
+
+def test_undirected_graphs_have_no_flows() -> None:
+    with pytest.raises(InvalidArgument):
+        UNDIRECTED.with_flows()
+
+
+def test_flows_are_tables_of_origin_destination_and_count() -> None:
+    from pathlib import Path
+
+    from psgraph.graph import Roster, SyntheticGraph
+    from psgraph.graph.formats.parquet import decode_table, edge_bytes, kind_of_table, read_pairs
+
+    flows, roster, path = DIRECTED.with_flows(), Roster("abc"), Path("a.parquet")
+    graph = SyntheticGraph(roster, [0, 0, 2], [1, 1, 0], kind=flows)
+    assert graph.to_arrow().to_pylist() == [
+        {"origin": "a", "destination": "b", "count": 2},
+        {"origin": "c", "destination": "a", "count": 1},
+    ]
+    assert graph.to_networkx()["a"]["b"]["weight"] == 2
+    content = edge_bytes(roster, graph.parts.whole(), flows)
+    assert kind_of_table(decode_table(content, path)) == flows
+    assert read_pairs(content, path, roster, flows).weight.tolist() == [2, 1]  # type: ignore[union-attr]

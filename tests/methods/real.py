@@ -35,7 +35,7 @@ def mean_fidelity(method: AnyMethod, snapshots: list[Snapshot], *, epsilon: str)
             compute_fidelity(snapshot, release.graph)
             for snapshot, release in zip(snapshots, publisher.publish_all(snapshots), strict=True)
         ]
-    names = Fidelity.__dataclass_fields__
+    names = rows[0].to_dict()
     return Fidelity(**{name: float(np.mean([getattr(r, name) for r in rows])) for name in names})
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
-from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Graph, Kind, Roster, Snapshot, SyntheticGraph, TwoSidedRoster
+
+AnyGraph = TypeVar("AnyGraph", bound=Graph)
 
 
 def as_networkx(graph: Graph) -> nx.Graph:
@@ -42,3 +46,23 @@ def random_graph(nodes: int, edges: int, *, seed: int) -> SyntheticGraph:
     weights = (1 - rng.random(nodes)) ** -0.7
     ends = rng.choice(nodes, size=(2, edges), p=weights / weights.sum())
     return SyntheticGraph(Roster.range(nodes), ends[0], ends[1])
+
+
+@st.composite
+def sided_pairs(draw: st.DrawFn, kind: Kind) -> tuple[Snapshot, SyntheticGraph]:
+    """Two graphs of a kind over one roster: anything from no nodes to complete."""
+    sizes = draw(st.tuples(st.integers(0, 8), st.integers(0, 8)))
+    if not kind.two_sided:
+        sizes = (sizes[0], sizes[0])
+    first, second = (st.integers(0, max(size - 1, 0)) for size in sizes)
+    most = 3 * sum(sizes) if min(sizes) else 0
+    edges = st.lists(st.tuples(first, second, st.integers(1, 30)), max_size=most)
+    left, right = (Roster.range(size) for size in sizes)
+    roster = TwoSidedRoster(left, right) if kind.two_sided else left
+
+    def drawn(graph_type: type[AnyGraph]) -> AnyGraph:
+        u, v, weight = np.array(draw(edges), dtype=np.int64).reshape(-1, 3).T
+        weights = weight if kind.weighted else None
+        return graph_type(roster, u, v + roster.offset, kind=kind, weight=weights)
+
+    return drawn(Snapshot), drawn(SyntheticGraph)

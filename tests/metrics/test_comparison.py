@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from psgraph.errors import DataError
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.metrics import Fidelity, compare, compute_fidelity
+from psgraph.metrics import Fidelity, compare, compute_fidelity, default_metrics
 
 from .graphs import pairs, random_graph
 
-PERFECT = Fidelity(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+PERFECT = Fidelity(
+    **{metric.name: float(metric.better == "higher") for metric in default_metrics()}
+)
 
 
 @dataclass

@@ -10,9 +10,19 @@ import pytest
 
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot, SyntheticGraph
-from psgraph.metrics import METRICS, Group, Limits, Metric, compare, density_error, find_metric
+from psgraph.graph.kind import DIRECTED
+from psgraph.metrics import (
+    METRICS,
+    PAPER_METRICS,
+    Group,
+    Limits,
+    Metric,
+    compare,
+    density_error,
+    find_metric,
+)
 from psgraph.metrics import groups as registry
-from psgraph.metrics.fidelity import ALWAYS, MoreMetrics
+from psgraph.metrics.fidelity import MoreMetrics
 from psgraph.metrics.metric import check_kinds
 from psgraph.testing import check_metric
 from psgraph.trust.quantities import ERRORS
@@ -75,9 +85,9 @@ def test_the_check_sees_a_value_that_depends_on_the_order_of_nodes() -> None:
 
 
 class Directed:
-    """A stream of a kind that no metric is defined for yet."""
+    """A stream of directed graphs that must not be read."""
 
-    kind = "directed"
+    kind = DIRECTED
 
     def __iter__(self) -> Iterator[Snapshot]:
         pytest.fail("the stream was read")
@@ -86,9 +96,11 @@ class Directed:
 def test_another_kind_is_refused_before_anything_is_read() -> None:
     with pytest.raises(InvalidArgument):
         compare(Directed(), [COPY])
-    check_kinds([replace(density_error, kinds=frozenset({"directed"}))], Directed())
     with pytest.raises(InvalidArgument):
-        check_kinds(ALWAYS, Directed())
+        compare(Directed(), iter([COPY]), groups=["paths"])
+    check_kinds([density_error], Directed())
+    with pytest.raises(InvalidArgument):
+        check_kinds(PAPER_METRICS, Directed())
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.errors import DataError, InvalidArgument, OutputError
-from psgraph.graph import Roster, Snapshot, SyntheticGraph
+from psgraph.graph import (
+    DIRECTED,
+    TWO_SIDED,
+    Kind,
+    Roster,
+    Snapshot,
+    SyntheticGraph,
+    TwoSidedRoster,
+)
 from psgraph.metrics import compare, compute_fidelity
 from psgraph.pictures import draw_side_by_side
 from psgraph.pictures.layout import _pack, arrange
-from psgraph.pictures.network import _sampled
+from psgraph.pictures.network import _sampled, arrows_fit, network_png
 from psgraph.pictures.side_by_side import _compose
 from psgraph.streams.demo import demo_stream
 
@@ -224,3 +232,71 @@ def test_pyplot_and_its_global_state_stay_out():
         "assert 'matplotlib.pyplot' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def of_kind(kind: Kind, *, nodes: int = 60, edges: int = 200, seed: int = 0) -> Snapshot:
+    rng = np.random.default_rng(seed)
+    left = nodes // 3
+    weight = rng.integers(1, 30, edges) if kind.weighted else None
+    if not kind.two_sided:
+        return Snapshot(
+            Roster.range(nodes), *rng.integers(0, nodes, (2, edges)), kind=kind, weight=weight
+        )
+    roster = TwoSidedRoster(Roster.range(left), Roster.range(nodes - left))
+    u, v = rng.integers(0, left, edges), rng.integers(left, nodes, edges)
+    return Snapshot(roster, u, v, kind=kind, weight=weight)
+
+
+def test_the_sides_of_a_graph_are_two_columns():
+    graph = of_kind(TWO_SIDED)
+    layout = arrange(graph)
+    cut = graph.roster.offset
+    assert (layout.positions[:cut, 0] < -0.5).all()
+    assert (layout.positions[cut:, 0] > 0.5).all()
+    assert (abs(layout.positions) <= 1).all()
+    assert np.unique(layout.positions.round(6), axis=0).shape[0] == len(graph.roster)
+
+
+@pytest.mark.parametrize("kind", [DIRECTED, DIRECTED.with_weights(64), TWO_SIDED.with_weights(64)])
+@pytest.mark.parametrize("over_time", [True, False])
+def test_pictures_of_every_kind_show_its_curves_and_no_text_overlaps(kind, over_time):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    stream = [of_kind(kind, seed=seed) for seed in range(3)]
+    releases = [
+        SyntheticGraph(each.roster, each.u, each.v, kind=kind, weight=each.weight)
+        for each in stream[::-1]
+    ]
+    comparison = compare(stream, releases)
+    figure = _compose(
+        stream[-1],
+        {"tmf": releases[-1]},
+        {"tmf": comparison.rows[-1].fidelity},
+        title="a title",
+        comparisons={"tmf": comparison} if over_time else None,
+    )
+    FigureCanvasAgg(figure).draw()
+    titles = [axes.get_title(loc="left") for axes in figure.axes[2:5]]
+    sides = ["out-degrees", "in-degrees"]
+    if kind.two_sided:
+        sides = ["degrees on the left", "degrees on the right"]
+    assert titles[: 2 + kind.weighted] == [*sides, *(["weights"] if kind.weighted else [])]
+    boxes = [text.get_window_extent() for text in figure.texts]
+    assert not [
+        (one, other)
+        for number, one in enumerate(boxes)
+        for other in boxes[:number]
+        if one.overlaps(other)
+    ]
+
+
+def test_arrows_are_drawn_where_they_fit():
+    few, many = of_kind(DIRECTED), of_kind(DIRECTED, nodes=400, edges=4_000)
+    assert arrows_fit(few)
+    assert not arrows_fit(few, many)
+    assert not arrows_fit(of_kind(TWO_SIDED))
+    layout = arrange(few)
+    plain, arrows = (
+        network_png(few, layout, node_area=1.0, arrows=arrows) for arrows in (False, True)
+    )
+    assert plain != arrows

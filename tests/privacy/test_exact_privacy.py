@@ -25,7 +25,7 @@ from psgraph.audit.enumeration import (
     extremes,
 )
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import DIRECTED, TWO_SIDED, UNDIRECTED, Kind, Roster, Snapshot
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph import PSGraph, PSGraphState
 from psgraph.methods.psgraph import method as psgraph_method
@@ -63,10 +63,11 @@ def _remember_louvain(monkeypatch):
     known: dict[object, np.ndarray] = {}
     louvain = communities._louvain
 
-    def remembered(noisy, groups, *, seed):
-        key = (noisy.cells.tobytes(), noisy.values.tobytes(), noisy.threshold, groups, seed)
+    def remembered(noisy, groups, **options):
+        key = (noisy.cells.tobytes(), noisy.values.tobytes(), noisy.threshold, groups)
+        key += tuple(options.values())
         if key not in known:
-            known[key] = louvain(noisy, groups, seed=seed)
+            known[key] = louvain(noisy, groups, **options)
         return known[key]
 
     monkeypatch.setattr(communities, "_louvain", remembered)
@@ -82,8 +83,11 @@ def distributions_of(run, graphs, **options) -> dict[int, Distribution]:
     return {number: explore(partial(run, graph), **options) for number, graph in graphs.items()}
 
 
-def every_graph(nodes: int) -> tuple[dict[int, Snapshot], list[tuple[int, int]]]:
-    return dict(enumerate(all_graphs(nodes))), list(neighbouring_pairs(nodes))
+def every_graph(
+    *sizes: int, kind: Kind = UNDIRECTED
+) -> tuple[dict[int, Snapshot], list[tuple[int, int]]]:
+    graphs = dict(enumerate(all_graphs(*sizes, kind=kind)))
+    return graphs, list(neighbouring_pairs(*sizes, kind=kind))
 
 
 def some_graphs(
@@ -342,6 +346,25 @@ def test_first_timestamp(nodes, supernode_size, constant):
     for distribution in distributions.values():
         for outcome in distribution.values():
             assert outcome.spent == composed(outcome.trace) == epsilon
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"), [(DIRECTED, (3,)), (TWO_SIDED, (2, 2)), (TWO_SIDED, (1, 3))], ids=str
+)
+def test_first_timestamp_of_directed_and_two_sided_graphs(kind, sizes):
+    graphs, pairs = every_graph(*sizes, kind=kind)
+    distributions = distributions_of(
+        measuring(PSGraph(supernode_size=2)),
+        graphs,
+        epsilon=Fraction(1),
+        window=BEYOND,
+        terminal=EVERYTHING,
+    )
+    verdict = worst(distributions, pairs)
+    assert verdict.holds
+    assert verdict.loss > 0.75
+    labels = {charge.label for outcome in distributions[0].values() for charge in outcome.trace}
+    assert labels == EVERYTHING | {"super-graph edges", "community choice"}
 
 
 @pytest.mark.parametrize(

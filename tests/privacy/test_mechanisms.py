@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from psgraph.errors import BudgetExceeded, MethodError
 from psgraph.privacy.accountant import Accountant
@@ -116,11 +118,15 @@ def test_the_noise_has_the_rate_that_was_paid(budget, sampler):
 def test_a_unit_of_several_edges_is_charged_and_hidden_as_one(sampler):
     guarantee = WEventPrivacy(1, window=1, unit=Rows(5))
     budget = Budget(ONE, sampler, spending=Accountant(guarantee))
+    counts = LaplaceCounts(np.zeros(3, dtype=np.int64), 2)
     count(budget, QUARTER, amount=2)
+    budget.run(counts, epsilon=QUARTER, label="x", sensitivity=4)
     (part,) = budget.parallel(HALF, "part")
-    part.run(LaplaceCounts(np.zeros(3, dtype=np.int64), 2), epsilon=HALF, label="x", sensitivity=4)
-    assert sampler.rates == [QUARTER / 10, HALF / 4]
-    assert [charge.sensitivity for charge in budget.trace] == [10, 4]
+    with pytest.raises(MethodError):  # the edges of a unit may lie in several parts
+        part.run(counts, epsilon=HALF, label="x", sensitivity=4)
+    part.run(counts, epsilon=HALF, label="x")
+    assert sampler.rates == [QUARTER / 10, QUARTER / 4, HALF / 10]
+    assert [charge.sensitivity for charge in budget.trace] == [10, 4, 10]
     assert part.unit == budget.unit == Rows(5)
 
 
@@ -352,3 +358,24 @@ def test_draws_that_depend_on_no_data_are_free(budget):
 def test_labels_without_a_choice_are_refused(budget, choices):
     with pytest.raises(MethodError):
         budget.random_labels(5, choices)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 9), st.integers(1, 3), st.integers(0, 6)), min_size=1, max_size=8
+    )
+)
+def test_another_weight_never_loses_more_than_is_charged(calls):
+    budget = Budget(Fraction(100), Sampler(RandomSource.seeded(3)))
+    spent = lost = Fraction(0)
+    for epsilon, sensitivity, moved in calls:
+        spent, lost = spent + epsilon, lost + Fraction(epsilon * moved, sensitivity)
+        asked = {"epsilon": Fraction(epsilon), "label": "weights", "weight_sensitivity": moved}
+        if lost > spent:
+            before = budget.trace
+            with pytest.raises(MethodError):
+                budget.run(LaplaceCount(7, sensitivity), **asked)
+            assert budget.trace == before
+            return
+        budget.run(LaplaceCount(7, sensitivity), **asked)
+    assert budget.spent == spent

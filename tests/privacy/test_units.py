@@ -10,9 +10,10 @@ import pytest
 
 import psgraph as pg
 from psgraph.errors import BudgetError, UnitMismatch
+from psgraph.graph.kind import DIRECTED, UNDIRECTED
 from psgraph.privacy import unit as units
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.unit import Edge, Unit
+from psgraph.privacy.unit import Edge, Owner, Row, Unit
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.planning import plan
 from psgraph.publication.terms import Promise, Terms
@@ -116,7 +117,7 @@ def test_terms_state_the_unit_unless_it_is_an_edge(with_rows: WEventPrivacy) -> 
     assert b"unit" not in _terms(WEventPrivacy("1", window=2)).to_bytes()
     stored = _terms(with_rows).to_bytes()
     assert b"at_most" in stored
-    assert Terms.from_bytes(stored) == _terms(with_rows)
+    assert Terms.from_bytes(stored) == replace(_terms(with_rows), kind=UNDIRECTED)
 
 
 def test_a_different_unit_is_a_difference_of_terms(with_rows: WEventPrivacy) -> None:
@@ -149,10 +150,58 @@ def test_a_method_refuses_a_kind_of_graph_it_does_not_publish() -> None:
             raise AssertionError("nothing may be read")
 
     with (
-        pg.Publisher(pg.TmF(), WEventPrivacy("1", window=2), seed=1) as publisher,
+        pg.Publisher(pg.PrivHRG(), WEventPrivacy("1", window=2), seed=1) as publisher,
         pytest.raises(KindMismatch),
     ):
         list(publisher.publish_all(Stream()))
+
+
+@pytest.mark.parametrize("flows", [False, True])
+@pytest.mark.parametrize("column", ["u", "v", "rider"])
+@pytest.mark.parametrize("at_most", [1, 2, 1000])
+def test_an_owner_can_be_read_back(column: str, at_most: int, flows: bool) -> None:
+    guarantee = WEventPrivacy("1", window=5, unit=Owner(column, at_most, flows))
+    assert WEventPrivacy.from_dict(guarantee.to_dict()) == guarantee
+    kind = DIRECTED.with_flows() if flows else DIRECTED
+    assert Terms.from_bytes(_terms(guarantee).on(kind).to_bytes()) == _terms(guarantee).on(kind)
+
+
+@pytest.mark.parametrize(
+    ("column", "at_most"),
+    [("", 1), (" ", 1), (3, 1), ("u", 0), ("u", True), ("u", "2"), ("u", 1.5)],
+)
+def test_an_owner_has_a_column_and_a_bound(column: Any, at_most: Any) -> None:
+    with pytest.raises(BudgetError):
+        Owner(column, at_most)
+
+
+def test_an_owner_is_one_side_of_an_edge_or_neither() -> None:
+    assert [Owner(column, 1).side for column in ("u", "v", "rider")] == ["first", "second", None]
+
+
+def test_the_promise_to_owners_says_what_it_covers() -> None:
+    text = WEventPrivacy("2", window=7, unit=Owner("u", at_most=2)).text
+    assert text == (
+        "Over any 7 consecutive timestamps all releases together satisfy ε-differential privacy "
+        "for owners with ε = 2: whether all rows of one person (column u) at each of these "
+        "timestamps are in the data or not changes the probability of any result by a factor of "
+        "at most exp(2). Replacing a person's rows by other rows is covered at 2ε. At most 2 edges "
+        "of a person per timestamp are used. Which person has which edges in this graph is made up."
+    )
+    rider = WEventPrivacy("2", window=7, unit=Owner("rider", at_most=2))
+    assert "made up" not in rider.text
+    assert "50 % sure of one person's rows within 7" in rider.meaning
+
+
+def test_flows_without_owners_protect_a_row() -> None:
+    guarantee = WEventPrivacy("1", window=2)
+    of_rows = guarantee.on(directed=True, weighted=True, flows=True)
+    assert of_rows.unit == Row()
+    assert of_rows.on(directed=True, weighted=False).unit == Edge(directed=True)
+    assert WEventPrivacy.from_dict(of_rows.to_dict()) == of_rows
+    assert "one row more or less" in of_rows.text
+    assert of_rows.unit.edges == 1
+    assert of_rows.unit.noun in of_rows.meaning
 
 
 def test_an_edge_is_named_in_every_form():

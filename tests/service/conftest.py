@@ -17,7 +17,8 @@ GENEROUS = ("--rate", "100000", "--wrong-tokens", "100000")
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A running service without a limit on the rate of requests."""
-    with running(tmp_path_factory.mktemp("service") / "data", *GENEROUS) as server:
+    options = (*GENEROUS, "--new-administrator-token")
+    with running(tmp_path_factory.mktemp("service") / "data", *options) as server:
         yield server
 
 
@@ -27,6 +28,10 @@ def tokens(server: Server) -> dict[str, str]:
     made = {"curator": server.token}
     for role in ("analyst", "auditor"):
         made[role] = server.call("POST", "/tokens", content={"role": role}).json["token"]
+    prefix = "Administrator token: "
+    (made["administrator"],) = [
+        line.removeprefix(prefix).strip() for line in server.printed if line.startswith(prefix)
+    ]
     return made
 
 

@@ -52,6 +52,7 @@ class Trial:
     directory: Path
     seed: int = 0
     share_of_events: float = 0.15
+    asked_again: int = 1000
     streams: list[str] = field(default_factory=list)
     ticked: str = ""
     accepted: dict[tuple[str, int], set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -247,7 +248,9 @@ class Trial:
 
     def _ask_again(self) -> None:
         """Post every accepted timestamp again: only the data that was accepted is known."""
-        for (stream, timestamp), variants in sorted(self.accepted.items()):
+        found = sorted(self.accepted.items())
+        chosen = random.Random(self.seed).sample(found, min(len(found), self.asked_again))
+        for (stream, timestamp), variants in chosen:
             if len(variants) != 1:
                 self._violation(f"{stream} {timestamp} was accepted with {len(variants)} data")
             for variant in range(VARIANTS):

@@ -130,7 +130,7 @@ def is_a_refusal(answer: Answer, status: int | tuple[int, ...], error: str | Non
     """Check the one shape of all errors, and that it tells nothing of what was sent."""
     assert answer.status in (status if isinstance(status, tuple) else (status,)), answer.text
     told = answer.json
-    assert set(told) == {"error", "message", "remedy"}
+    assert set(told) == {"status", "title", "error", "message", "remedy"}
     assert told["message"]
     assert told["remedy"]
     assert len(answer.body) == 1024, "errors have one size"

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, Self
 
 API = "/api/v1"
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 _ADDRESS = re.compile(r"https?://127\.0\.0\.1:(\d+)")
-_TOKEN = re.compile(r"\b(psg_[A-Za-z0-9_-]{20,})")
+_TOKEN = re.compile(r"^Curator token: (psg_[A-Za-z0-9_-]{20,})|\"curator_token\": \"(psg_[^\"]+)\"")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Server:
             if found := _ADDRESS.search(line):
                 self.port = int(found[1])
             if found := _TOKEN.search(line):
-                self.token = found[1]
+                self.token = found[1] or found[2]
         self._until_ready()
         return self
 

@@ -35,7 +35,7 @@ def offline(tmp_path_factory):
 def test_every_error_of_the_interface_has_one_shape_and_one_size(offline, method, path, status):
     answer = offline.call(method, path)
     assert answer.status_code == status
-    assert set(answer.json()) == {"error", "message", "remedy"}
+    assert set(answer.json()) == {"status", "title", "error", "message", "remedy"}
     assert len(answer.content) % SIZE == 0
 
 

@@ -10,10 +10,11 @@ import pytest
 from tests.service.scenario import CSV, as_csv, edges, new_stream, post, roster
 from tests.service.server import Answer, Server
 
-EVERYONE = {"curator", "analyst", "auditor", "public"}
+EVERYONE = {"curator", "analyst", "auditor", "administrator", "public"}
 READERS = {"curator", "analyst", "public"}
-OVERSEERS = {"curator", "auditor"}
-SIGNED_IN = {"curator", "analyst", "auditor"}
+OVERSEERS = {"curator", "auditor", "administrator"}
+SIGNED_IN = {"curator", "analyst", "auditor", "administrator"}
+MANAGERS = {"curator", "administrator"}
 CURATOR = {"curator"}
 
 # Written out by hand: a new operation fails here until someone has decided who may use it.
@@ -24,6 +25,7 @@ ALLOWED = {
     "GET /api/v1/streams": EVERYONE,
     "POST /api/v1/streams": CURATOR,
     "GET /api/v1/streams/{stream}": EVERYONE,
+    "PATCH /api/v1/streams/{stream}": MANAGERS,
     "POST /api/v1/streams/{stream}/catch-up": CURATOR,
     "POST /api/v1/streams/{stream}/measure-again": CURATOR,
     "PUT /api/v1/streams/{stream}/roster": CURATOR,
@@ -44,9 +46,10 @@ ALLOWED = {
     "GET /api/v1/streams/{stream}/comparison/report": CURATOR,
     "GET /api/v1/audit-log": OVERSEERS,
     "GET /api/v1/audit-log/verify": OVERSEERS,
-    "GET /api/v1/tokens": CURATOR,
-    "POST /api/v1/tokens": CURATOR,
-    "DELETE /api/v1/tokens/{token}": CURATOR,
+    "GET /api/v1/audit-log/export": OVERSEERS,
+    "GET /api/v1/tokens": MANAGERS,
+    "POST /api/v1/tokens": MANAGERS,
+    "DELETE /api/v1/tokens/{token}": MANAGERS,
     "POST /api/v1/plan": SIGNED_IN,
 }
 SLOW = {"GET /api/v1/streams/{stream}/report", "GET /api/v1/streams/{stream}/comparison/report"}

@@ -9,14 +9,14 @@ import pytest
 
 from psgraph.errors import LedgerError
 from psgraph.service.audit_log import SERVICE, AuditLog
-from psgraph.service.database import MIGRATIONS, Database
+from psgraph.service.database import MIGRATIONS, SqliteDatabase
 from psgraph.service.permissions import Identity
 from tests.service.offline import CSV, Offline, edges
 
 
 @pytest.fixture
 def database(tmp_path):
-    opened = Database(tmp_path / "service.sqlite")
+    opened = SqliteDatabase(tmp_path / "service.sqlite")
     yield opened
     opened.close()
 
@@ -74,22 +74,24 @@ def test_pages_are_newest_first_and_can_be_limited_to_streams(log):
 
 
 def test_a_newer_database_is_refused(tmp_path):
-    Database(tmp_path / "file", (*MIGRATIONS, "CREATE TABLE more (x)")).close()
+    SqliteDatabase(tmp_path / "file", (*MIGRATIONS, "CREATE TABLE more (x)")).close()
     before = (tmp_path / "file").read_bytes()
     with pytest.raises(LedgerError):
-        Database(tmp_path / "file")
+        SqliteDatabase(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == before
 
 
 def test_a_database_of_another_program_is_refused(tmp_path):
     (tmp_path / "file").write_bytes(b"something else" * 100)
     with pytest.raises(LedgerError):
-        Database(tmp_path / "file")
+        SqliteDatabase(tmp_path / "file")
 
 
 def test_a_failed_transaction_leaves_nothing(database):
     with suppress(ZeroDivisionError), database.transaction():
-        database.write("INSERT INTO streams VALUES ('a', '', '', '', 0)")
+        database.write(
+            "INSERT INTO streams (name, terms, out, created, adopted) VALUES ('a', '', '', '', 0)"
+        )
         assert database.rows("SELECT * FROM streams")
         raise ZeroDivisionError
     assert not database.rows("SELECT * FROM streams")
@@ -182,10 +184,10 @@ def test_codes_in_a_log_of_an_earlier_version_are_hidden_from_auditors(log):
 
 
 def test_posts_of_events_of_an_earlier_version_move_to_the_log_of_curators(tmp_path):
-    old = Database(tmp_path / "file", MIGRATIONS[:1])
+    old = SqliteDatabase(tmp_path / "file", MIGRATIONS[:1])
     AuditLog(old).add(SERVICE, "post events", log="events")
     old.close()
-    new = AuditLog(Database(tmp_path / "file"))
+    new = AuditLog(SqliteDatabase(tmp_path / "file"))
     assert new.count("curators") == 1
     assert new.verify(SERVICE, "curators").ok
 

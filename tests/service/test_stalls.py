@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from psgraph.publication.export import graphml_chunks
+from psgraph.publication.graphml import graphml_chunks
 from psgraph.publication.publisher import Publisher
 from psgraph.service import audit_log, connections, worker
 from tests.service.offline import Offline, edges

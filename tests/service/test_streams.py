@@ -75,6 +75,27 @@ def test_a_roster_grows_and_never_shrinks(offline):
     assert offline.call("GET", "/streams/calls").json()["nodes"] == 40
 
 
+def test_labels_are_columns_of_the_roster_and_part_of_every_release(offline):
+    wanted = {"name": "calls", "epsilon": "1", "window": 3, "labels": "team", "seed": 1}
+    assert offline.call("POST", "/streams", json=wanted).status_code == 201
+    rows = [f"{node},{'ab'[node % 2]}" for node in range(30)]
+    twice = "\n".join(["id,team", *rows, "0,b", ""]).encode()
+    assert put_roster(offline, twice).json()["error"] == "bad_roster"
+    assert put_roster(offline, roster()).json()["error"] == "bad_roster"  # no column team
+    assert put_roster(offline, "\n".join(["id,team", *rows, ""]).encode()).json()["nodes"] == 30
+    assert offline.call("GET", "/streams/calls").json()["labels"] == "team"
+    offline.post(0, edges())
+    offline.publish()
+    assert offline.state(0) == "released"
+    certificate = offline.call("GET", "/streams/calls/releases/0/certificate").json()
+    assert "team: 2 values" in certificate["roster"]
+
+
+def test_labels_need_a_list_of_nodes(offline):
+    wanted = {"name": "calls", "epsilon": "1", "window": 3, "labels": "team", "roster": "edges"}
+    assert offline.call("POST", "/streams", json=wanted).status_code == 422
+
+
 def test_a_roster_read_off_the_edges_takes_no_list(offline):
     offline.create(roster="edges")
     assert put_roster(offline, roster()).json()["error"] == "roster_from_edges"

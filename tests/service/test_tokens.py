@@ -7,7 +7,7 @@ import pytest
 from psgraph.service import clock
 from psgraph.service.audit_log import SERVICE, AuditLog
 from psgraph.service.authentication import Sessions
-from psgraph.service.database import Database
+from psgraph.service.database import SqliteDatabase
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import NewToken
 from psgraph.service.tokens import Tokens
@@ -16,7 +16,7 @@ from tests.service.offline import Offline
 
 @pytest.fixture
 def database(tmp_path):
-    opened = Database(tmp_path / "service.sqlite")
+    opened = SqliteDatabase(tmp_path / "service.sqlite")
     yield opened
     opened.close()
 
@@ -82,8 +82,8 @@ def test_a_first_token_is_made_once(tmp_path, monkeypatch):
     offline.close()
 
 
-def test_a_session_ends_with_its_time():
-    sessions = Sessions(minutes=1)
+def test_a_session_ends_with_its_time(database):
+    sessions = Sessions(1, database)
     cookie, session = sessions.start("abc")
     assert sessions.find(cookie) == session
     assert sessions.find(cookie + "x") is None

@@ -95,7 +95,7 @@ def test_a_crash_after_sealing_events_loses_neither_their_original_nor_the_recor
     offline.open()
     offline.publish()
     stream = next(iter(offline.service.streams))
-    assert stream.inbox.original(0, stream.roster.now, time=None).u.size == 30
+    assert stream.inbox.original(0, stream.roster.now, time=None, kind=stream.kind).u.size == 30
     released = [each for each in offline.service.audit.entries() if each.action == "release"]
     assert [each.timestamp for each in released] == [0]
 
@@ -279,10 +279,10 @@ def test_events_are_cut_at_the_tick_of_their_time(offline):
     assert offline.events("post-0003", event(1, 3)).status_code == 202
     at(offline, 86_400)
     offline.publish()
-    assert stream.inbox.original(0, stream.roster.now, time=None).u.size == 60
+    assert stream.inbox.original(0, stream.roster.now, time=None, kind=stream.kind).u.size == 60
     at(offline, 2 * 86_400)
     offline.publish()
-    assert stream.inbox.original(1, stream.roster.now, time=None).u.size == 30
+    assert stream.inbox.original(1, stream.roster.now, time=None, kind=stream.kind).u.size == 30
 
 
 def test_events_of_a_period_that_is_over_are_refused(offline):
@@ -340,9 +340,9 @@ def test_a_snapshot_accepted_just_before_the_tick_is_in_the_release(offline, mon
             at(offline, 86_400)
         return due(stream, timestamp)
 
-    monkeypatch.setattr(publishers, "_due", at_the_last_moment)
+    monkeypatch.setattr(publishers, "due", at_the_last_moment)
     offline.publish()
-    assert stream.inbox.original(0, stream.roster.now, time=None).u.size == 30
+    assert stream.inbox.original(0, stream.roster.now, time=None, kind=stream.kind).u.size == 30
 
 
 def test_a_repeated_key_changes_nothing_even_after_the_tick(offline):
@@ -353,7 +353,7 @@ def test_a_repeated_key_changes_nothing_even_after_the_tick(offline):
     at(offline, 86_400)
     offline.publish()
     assert offline.events("post-0001", event(0)).status_code == 202
-    assert stream.inbox.original(0, stream.roster.now, time=None).u.size == 30
+    assert stream.inbox.original(0, stream.roster.now, time=None, kind=stream.kind).u.size == 30
 
 
 def test_posts_of_events_are_answered_alike(offline):

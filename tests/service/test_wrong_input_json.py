@@ -16,7 +16,7 @@ WRONG_STREAMS = {
     "no epsilon": {"name": "wrong", "window": 3},
     "epsilon 0": {**NEW, "epsilon": "0"},
     "negative epsilon": {**NEW, "epsilon": "-1"},
-    "epsilon as a float": {**NEW, "epsilon": 0.1},
+    "epsilon with too many digits": {**NEW, "epsilon": 0.12345678901234567},
     "epsilon 1/0": {**NEW, "epsilon": "1/0"},
     "epsilon nan": {**NEW, "epsilon": "nan"},
     "epsilon infinity": {**NEW, "epsilon": "inf"},

@@ -179,7 +179,7 @@ def test_a_manifest_of_undirected_graphs_does_not_mention_the_kind(tmp_path):
 
 def test_a_store_of_a_kind_that_is_not_known_is_refused(tmp_path):
     stored(tmp_path / "store")
-    reseal(tmp_path / "store", {"kind": "directed"})
+    reseal(tmp_path / "store", {"kind": "signed"})
     with pytest.raises(UnknownKind):
         open_store(tmp_path / "store")
 
@@ -206,8 +206,8 @@ def test_a_changed_manifest_is_refused(tmp_path):
 
 def test_a_store_of_another_version_is_refused(tmp_path):
     stored(tmp_path / "store")
-    reseal(tmp_path / "store", {"version": 2})
-    with pytest.raises(DataError, match=r"\b2\b"):
+    reseal(tmp_path / "store", {"version": 3})
+    with pytest.raises(DataError, match=r"\b3\b"):
         open_store(tmp_path / "store")
 
 

@@ -13,7 +13,8 @@ import psgraph as pg
 from psgraph.cli import root
 from psgraph.cli.config import KEYS
 from psgraph.errors import InvalidArgument
-from psgraph.streams.options import OPTIONS, InputOption, InputOptions
+from psgraph.streams.option import InputOption
+from psgraph.streams.options import OPTIONS, InputOptions
 
 FLAGS = {name: option for name, option in OPTIONS.items() if option.flag}
 VALUES: dict[str, Any] = {"roster_header": False, "every": "1d"}
@@ -28,7 +29,12 @@ def value(option: InputOption) -> Any:
 def flags_of(command: str) -> dict[str, click.Parameter]:
     found = root.get_command(click.Context(root), command)
     assert found is not None
-    return {str(each.name): each for each in found.params}
+    flags = {str(each.name): each for each in found.params}
+    for name, option in FLAGS.items():  # a choice may have a flag for each of its values
+        values = [flags.get(f"{name}_{value}".replace("-", "_")) for value in option.switches or ()]
+        if values and None not in values:
+            flags[name] = next(each for each in values if each is not None)
+    return flags
 
 
 def test_read_stream_has_every_option_as_a_parameter() -> None:

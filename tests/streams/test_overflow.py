@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -149,13 +150,13 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(forms, place):
 
 
 HOLDING = """
-import sys, time
+import sys
 from psgraph.graph import Roster, Snapshot
 from psgraph.streams.overflow import Overflow
 with Overflow(most=0) as overflow:
     overflow.read([Snapshot(Roster.range(3), [0], [1])])
     print(flush=True)
-    time.sleep(60)
+    sys.stdin.read()  # until it is killed, however slow the machine is
 """
 
 
@@ -163,7 +164,7 @@ with Overflow(most=0) as overflow:
 def test_the_edges_of_a_killed_run_are_removed_by_any_that_starts_later(place, tmp_path, start):
     """Also by one that needs no scratch; those of a living one stay."""
     alive, killed = (
-        subprocess.Popen([sys.executable, "-c", HOLDING], stdout=subprocess.PIPE) for _ in "12"
+        subprocess.Popen([sys.executable, "-c", HOLDING], stdin=PIPE, stdout=PIPE) for _ in "12"
     )
     try:
         for process in (alive, killed):
@@ -189,6 +190,7 @@ def test_the_edges_of_a_killed_run_are_removed_by_any_that_starts_later(place, t
         for process in (alive, killed):
             process.kill()
             process.wait()
+            process.stdin.close()
             process.stdout.close()
 
 

@@ -282,3 +282,36 @@ def test_without_a_header_the_first_line_is_a_node(tmp_path: Path, content: str)
 
 def test_names_that_look_like_names_need_no_answer(tmp_path: Path) -> None:
     assert len(read_roster(written(tmp_path, "ann\nbob\nuser7\n")).ids) == 3  # type: ignore[union-attr]
+
+
+def test_label_columns_are_read_beside_the_ids(tmp_path):
+    file = tmp_path / "nodes.csv"
+    file.write_text("id,team,site\nann,red,north\nbob,,south\neve,blue,north\n")
+    roster = read_roster(file, labels="team,site")
+    assert roster.labels.to_dict() == {
+        "team": ["red", None, "blue"],
+        "site": ["north", "south", "north"],
+    }
+    assert read_roster(file).labels is None
+
+
+def test_a_node_that_changes_its_label_has_two_stays_and_the_roster_changes_then(tmp_path):
+    file = tmp_path / "nodes.csv"
+    file.write_text(
+        "id,from,until,team\nann,,2004-03-01,red\nann,2004-03-01,,blue\nbob,,,red\neve,,,blue\n"
+    )
+    roster = read_roster(file, labels="team")
+    before, after = roster.at("2004-02-01"), roster.at("2004-04-01")
+    assert before.ids.tolist() == after.ids.tolist()
+    assert before.labels.column("team") == ["red", "red", "blue"]
+    assert after.labels.column("team") == ["blue", "red", "blue"]
+
+
+def test_a_node_with_two_labels_at_one_time_is_refused(tmp_path):
+    file = tmp_path / "nodes.csv"
+    file.write_text("id,team\nann,red\nann,blue\nbob,red\n")
+    with pytest.raises(RosterError):
+        read_roster(file, labels="team")
+    file.write_text("id,from,until,team\nann,,,red\nann,2004-03-01,,blue\nbob,,,red\n")
+    with pytest.raises(RosterError):
+        read_roster(file, labels="team")

@@ -81,6 +81,13 @@ def test_what_it_says_is_strict_json(found):
     assert json.loads(text)["verdicts"][-1]["answer"] == "never"
 
 
+def test_printed_it_is_one_line_for_each_question(found):
+    lines = str(found).splitlines()
+    assert lines[0] == "3 releases of tmf, ε = 4, w = 2"
+    assert len(lines) == 1 + len(found.verdicts) + len(found.notes)
+    assert lines[1].startswith(found.verdicts[0].question)
+
+
 def test_a_directory_a_reading_and_a_list_give_the_same(published, found):
     read = pg.read_releases(published)
     for releases in (read, list(read)):
@@ -232,6 +239,15 @@ def test_parameters_that_were_not_calibrated_are_labelled(stream):
     assert found.notes[0].startswith("Not calibrated")
     assert {each.status for each in found.errors.values()} == {"not calibrated"}
     assert not {"yes", "roughly"} & {each.answer for each in found.verdicts}
+
+
+def test_errors_of_communities_are_not_predicted_for_releases_that_follow_labels():
+    labelled = pg.demo_stream(nodes=300, timestamps=2, labels=True)
+    found = expected_errors(made_by(pg.PSGraphPlus(), labelled, seed=1), repetitions=1)
+    assert found.calibrated
+    assert found.errors["community_modularity_error"].status == "unpredictable"
+    assert found.errors["density_error"].status == "calibrated"
+    assert any("labels" in note for note in found.notes)
 
 
 def test_budgets_outside_the_calibrated_range_are_noted(stream):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import DIRECTED, UNDIRECTED, Roster, Snapshot
 from psgraph.methods.base import Caveat
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
@@ -20,6 +20,7 @@ from psgraph.publication.terms import Promise
 from psgraph.reports.rehearsal import (
     QUESTIONS,
     recommendations,
+    rehearsal_dict,
     rehearsal_table,
     resemblance,
     smallest_epsilons,
@@ -27,6 +28,7 @@ from psgraph.reports.rehearsal import (
 )
 from psgraph.streams.demo import demo_stream
 from psgraph.trust.rehearsal import Cell, Rehearsal, rehearse, template, trial
+from psgraph.trust.rehearsal.size import resize
 from psgraph.trust.rehearsal.template import Shape
 from psgraph.trust.reruns import rerun
 
@@ -173,6 +175,29 @@ def _rehearsal(*cells: Cell, degree: float = 10.0) -> Rehearsal:
     return Rehearsal("demo", template, shape, cells, (), 1, 0)
 
 
+def test_labels_are_those_of_the_public_stream():
+    found = rehearse(**QUICK, windows=[2], repetitions=1, labels=True)
+    assert found.labels == "department: 6 values"
+    assert "label_modularity_error" in found.cells[0].runs[0]
+    assert found.to_dict()["labels"] == found.labels
+    columns, rows = rehearsal_table(found)
+    assert columns[-1] == "labels"
+    assert len(rows[0]) == len(columns)
+    assert "labels" in rehearsal_dict(found)["questions"]
+
+
+def test_labels_stay_with_their_nodes_when_a_stream_is_copied():
+    made = template.load_template("demo", timestamps=2)
+    twice = resize(made, nodes=2 * made.nodes, edges=round(2 * made.edges))
+    assert twice.labels.column("department") == 2 * made.labels.column("department")
+
+
+def test_a_stream_without_labels_is_refused_if_labels_are_wanted():
+    with pytest.raises(InvalidArgument) as refused:
+        rehearse(demo_stream(nodes=300, timestamps=2), labels=True)
+    assert refused.value.code == "no_labels"
+
+
 def test_verdicts_are_those_of_the_quality_report():
     hubs = QUESTIONS[2]
     cells = [_cell("1", eigenvector_overlap=value) for value in (0.8, 0.5, 0.49)]
@@ -231,3 +256,13 @@ def test_a_lucky_epsilon_below_a_worse_one_does_not_count_as_reached():
 def test_a_stream_that_was_stretched_too_far_comes_with_a_warning():
     assert resemblance(_rehearsal(_cell("1"), degree=20.0)) is None
     assert resemblance(_rehearsal(_cell("1"), degree=40.0))
+
+
+def test_a_stream_that_would_become_undirected_is_refused():
+    """Resizing knows undirected graphs without weights only."""
+    directed = Snapshot(Roster.range(3), [0, 1], [1, 0], kind=DIRECTED)
+    weighted = Snapshot(Roster.range(3), [0], [1], kind=UNDIRECTED.with_weights(4), weight=[2])
+    for snapshot in (directed, weighted):
+        with pytest.raises(InvalidArgument) as refused:
+            rehearse([snapshot], methods=["tmf"])
+        assert refused.value.code == "kind"

@@ -9,7 +9,8 @@ from fractions import Fraction
 from drawing.graphs import draw_graph
 from drawing.svg import WIDTH, Picture
 from drawing.twelve import edges_of, stream
-from psgraph.methods.plus.schedule import Components, Occasion, shares_of
+from psgraph.methods.plus.schedule import shares_of
+from psgraph.methods.plus.shares import Components, Occasion
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 

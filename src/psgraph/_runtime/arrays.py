@@ -16,6 +16,7 @@ __all__ = [
     "Singles",
     "Words",
     "read_only",
+    "summed",
 ]
 
 Integers = NDArray[np.int64]
@@ -70,3 +71,18 @@ def _restore(kind: type[Frozen], fields: dict[str, Any]) -> Frozen:
     restored = object.__new__(kind)
     restored._fill(**fields)
     return restored
+
+
+def summed(keys: Integers, weight: Integers, largest: int) -> tuple[Integers, Integers]:
+    """Return distinct keys in ascending order, each with its sum of weights up to `largest`.
+
+    >>> [each.tolist() for each in summed(np.array([7, 3, 7]), np.array([2, 1, 2]), 3)]
+    [[3, 7], [1, 3]]
+    """
+    order = np.argsort(keys, kind="stable")
+    keys, weight = keys[order], weight[order].astype(np.int64, copy=False)
+    if not keys.size:
+        return keys, weight
+    begins = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    # Weights are at most 2³¹, so that sums of all rows that fit into memory fit into 64 bits.
+    return keys[begins], np.minimum(np.add.reduceat(weight, begins), largest)

@@ -6,10 +6,17 @@ from importlib.util import find_spec
 
 from psgraph.errors import MissingExtra
 
-__all__ = ["require_dask", "require_drawing", "require_report", "require_service"]
+__all__ = [
+    "require_dask",
+    "require_drawing",
+    "require_postgres",
+    "require_report",
+    "require_service",
+]
 
 _DASK = {"distributed": "Dask", "fsspec": "fsspec"}
 _DRAWING = {"matplotlib": "matplotlib", "PIL": "Pillow"}
+_POSTGRES = {"psycopg": "psycopg"}
 _REPORT = {"jinja2": "Jinja2", **_DRAWING}
 _SERVICE = {
     "fastapi": "FastAPI",
@@ -34,6 +41,14 @@ def require_drawing(extra: str = "report") -> None:
     >>> require_drawing()
     """
     _require(_DRAWING, extra)
+
+
+def require_postgres() -> None:
+    """Raise `MissingExtra`, with the install line, unless PostgreSQL can be used. Imports nothing.
+
+    >>> require_postgres()  # doctest: +SKIP
+    """
+    _require(_POSTGRES, "postgres")
 
 
 def require_report(extra: str = "report") -> None:

@@ -16,15 +16,17 @@ from psgraph.audit.black_box import (
 from psgraph.audit.bounds import Bound
 from psgraph.audit.detectors import hunt, installed_bugs
 from psgraph.audit.disk import broken_durability, differing_output
-from psgraph.audit.enumeration import KERNEL, phase_loss
+from psgraph.audit.enumeration import KERNEL, phase_losses
 from psgraph.audit.findings import Check, Hunt, held_or_failed
 from psgraph.audit.kernel_rules import RULES, broken_rules
 from psgraph.audit.neighbours import SIZES, neighbouring_streams
 from psgraph.audit.reach import Reach
 from psgraph.audit.replay import pairs_for, replay_all
 from psgraph.audit.sampler_battery import check_samplers
+from psgraph.graph import UNDIRECTED
 from psgraph.methods.base import Method
 from psgraph.methods.registry import method_names
+from psgraph.testing.cases import kinds_of
 
 __all__ = ["FULL", "QUICK", "Attack", "Effort", "Result", "attacks", "deliberate_bugs"]
 
@@ -181,10 +183,11 @@ def _enumeration(methods: Sequence[Method[Any, Any]]) -> list[Check]:
     checks = []
     for owner in (None, *methods):
         for name, phase in (KERNEL if owner is None else owner.audit_cases().phases).items():
-            loss, excess = phase_loss(phase)
-            figure = f"exact loss {loss:.3f}, charged {loss - excess:.3f}"
-            verdict = held_or_failed(excess <= 1e-9)
-            checks.append(Check("enumeration", name, _name(owner), figure, verdict))
+            for kind, (loss, excess) in phase_losses(phase).items():
+                figure = f"exact loss {loss:.3f}, charged {loss - excess:.3f}"
+                verdict = held_or_failed(excess <= 1e-9)
+                shown = name if kind == UNDIRECTED.name else f"{name}, {kind} graphs"
+                checks.append(Check("enumeration", shown, _name(owner), figure, verdict))
     return checks
 
 
@@ -243,6 +246,9 @@ def _on_disk(method: Method[Any, Any], effort: Effort) -> list[Check | Reach]:
         return []  # not installed, or refused by the command without --not-private
     broken = broken_durability(lambda: type(method)(**method.parameters()))
     pairs = list(neighbouring_streams(66, sizes=SIZES[:2]))[5 :: 3 if effort.thorough else 66]
+    for kind in kinds_of(method)[1:]:
+        few = neighbouring_streams(14, kind=kind, sizes=SIZES[:1])
+        pairs += list(few)[:: 2 if effort.thorough else 14]
     reach = Reach(method.name)
     differing = [name for pair in pairs for name in differing_output(method.name, pair, reach)]
     return [

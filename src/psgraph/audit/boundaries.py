@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from psgraph.audit.neighbours import Answers, Neighbours, snapshot_of
+from psgraph.audit.neighbours import Answers, Neighbours
+from psgraph.audit.places import Board
 from psgraph.audit.transcripts import Recorder, measured_stream
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import PsgraphError
-from psgraph.graph import UNDIRECTED, Snapshot
+from psgraph.graph import UNDIRECTED, Kind, Snapshot
 from psgraph.methods.base import Method
 from psgraph.methods.queries import EdgeCount
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -31,7 +32,11 @@ TIMESTAMPS = 3
 
 
 def boundary_pairs(
-    method: Method[Any, Any], settings: Sequence[tuple[int, int, int]] = SETTINGS, *, most: int = 4
+    method: Method[Any, Any],
+    settings: Sequence[tuple[int, int, int]] = SETTINGS,
+    *,
+    most: int = 4,
+    kind: Kind = UNDIRECTED,
 ) -> Iterator[Neighbours]:
     """Make pairs whose true edge counts are on both sides of a decision by the released count.
 
@@ -41,17 +46,20 @@ def boundary_pairs(
         ε, w and the number of nodes.
     most
         The most boundaries to look at for each setting and timestamp.
+    kind
+        That of the graphs.
     """
     if EdgeCount not in method.queries:
         return
     for epsilon, window, nodes in settings:
         guarantee = WEventPrivacy(Fraction(epsilon), window=window)
         random = np.random.default_rng([epsilon, window, nodes])
-        order = random.permutation(UNDIRECTED.pairs(nodes))
-        usual = _graph(nodes, order[: 4 * nodes])
+        board = Board.of(kind, nodes)
+        order = random.permutation(int(board.full.sum()))
+        usual = _graph(board, order[: 4 * nodes])
         for timestamp in range(TIMESTAMPS):
             for count in _boundaries(method, guarantee, usual, timestamp)[:most]:
-                below, above = (_graph(nodes, order[: count + more]) for more in (0, 1))
+                below, above = (_graph(board, order[: count + more]) for more in (0, 1))
                 for answer in (count, count + 1):
                     yield Neighbours(
                         f"{count} edges, and one more, at timestamp {timestamp}",
@@ -67,7 +75,7 @@ def _boundaries(
     method: Method[Any, Any], guarantee: WEventPrivacy, usual: Snapshot, timestamp: int
 ) -> list[int]:
     """Counts m so that a timestamp goes on differently after m and m + 1 released edges."""
-    largest = UNDIRECTED.pairs(len(usual.roster)) - 1
+    largest = usual.pair_count - 1
     grid = sorted({0, *(2**k for k in range(int(largest).bit_length())), largest})
     stream = _stream(usual, usual, timestamp)
 
@@ -102,7 +110,9 @@ def _stream(usual: Snapshot, then: Snapshot, timestamp: int) -> tuple[Snapshot, 
     return (*(usual,) * timestamp, then, usual)
 
 
-def _graph(nodes: int, numbers: Any) -> Snapshot:
-    graph = np.zeros((nodes, nodes), dtype=bool)
-    graph[UNDIRECTED.pair_of(np.asarray(numbers), nodes, inside=False)] = True
-    return snapshot_of(graph)
+def _graph(board: Board, numbers: Any) -> Snapshot:
+    graph = np.zeros((board.rows, board.columns), dtype=bool)
+    rows, columns = np.nonzero(board.full)
+    graph[rows[numbers], columns[numbers]] = True
+    weights = np.ones(graph.shape, dtype=np.int64) if board.kind.weighted else None
+    return board.snapshot(graph, weights=weights)

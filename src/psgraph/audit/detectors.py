@@ -130,7 +130,7 @@ def _directories(bug: DeliberateBug) -> str:
 
 def _bounds(bug: DeliberateBug) -> str:
     method = _method(bug)
-    for owner in (None, method):
+    for owner in (method, None):
         for name in claimed_mechanisms(owner):
             bound = bound_mechanism(name, owner, draws=4_000, seconds=2, alpha=ALPHA)
             if not bound.holds:

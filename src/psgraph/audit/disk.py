@@ -32,7 +32,7 @@ from psgraph.audit.neighbours import Neighbours
 from psgraph.audit.reach import Reach
 from psgraph.audit.transcripts import Divergence, Recorder, Transcript
 from psgraph.errors import LedgerError, MeasuringStopped, PsgraphError, ReplayConflict
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Kind, Roster, Snapshot
 from psgraph.methods.base import Method
 from psgraph.privacy.budget import composed
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -247,7 +247,7 @@ def differing_output(method: str, pair: Neighbours, reach: Reach | None = None) 
                 return [FAILED]
             forced: list[Transcript] = recorder.transcripts
             if reach is not None:
-                reach.asked("directories", forced)
+                reach.asked("directories", forced, pair.kind)
             theirs = _published(method, pair, Path(other), Recorder(forced), neighbour=True)
         except (Divergence, PsgraphError, IndexError) as error:
             return [f"{type(error).__name__}: {error}".splitlines()[0]]
@@ -261,7 +261,7 @@ def _published(
     """Everything that publishing a stream shows, by name."""
     _write_input(pair, directory, neighbour=neighbour)
     publish = [
-        *("publish", "edges.parquet", "--roster", "nodes.csv", "--out", "out", "--seed", "1"),
+        *("publish", "edges.parquet", *_options(pair.kind), "--out", "out", "--seed", "1"),
         *("--times", f"0..{len(pair.one) - 1}", "--epsilon", str(pair.guarantee.epsilon)),
         *("--window", str(pair.guarantee.window)),
         *("--method", method),
@@ -295,19 +295,37 @@ def _said(arguments: list[str]) -> bytes:
 def _write_input(pair: Neighbours, directory: Path, *, neighbour: bool) -> None:
     stream = pair.other if neighbour else pair.one
     rows: dict[str, list[int]] = {"t": [], "u": [], "v": []}
+    if pair.kind.weighted:
+        rows["weight"] = []
     for timestamp, snapshot in enumerate(stream):
-        ids = snapshot.roster.ids
+        heads, tails = snapshot.roster.end_ids(snapshot.u, snapshot.v)
         rows["t"] += [timestamp] * snapshot.u.size
-        rows["u"] += ids[snapshot.u].tolist()
-        rows["v"] += ids[snapshot.v].tolist()
+        rows["u"] += heads.tolist()
+        rows["v"] += tails.tolist()
+        if snapshot.weight is not None:
+            rows["weight"] += snapshot.weight.tolist()
     pq.write_table(
         pa.table({name: pa.array(row, pa.int64()) for name, row in rows.items()}),
         directory / "edges.parquet",
     )
-    first, left = dict[int, int](), dict[int, int]()
-    for timestamp, snapshot in enumerate(stream):
-        for node in snapshot.roster.ids.tolist():
-            first.setdefault(node, timestamp)
-            left[node] = timestamp + 1
-    lines = ["id,from,until", *(f"{node},{first[node]},{left[node]}" for node in first)]
-    (directory / "nodes.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for side, name in enumerate(_rosters(pair.kind)):
+        first, left = dict[int, int](), dict[int, int]()
+        for timestamp, snapshot in enumerate(stream):
+            for node in snapshot.roster.sides[side].ids.tolist():
+                first.setdefault(node, timestamp)
+                left[node] = timestamp + 1
+        lines = ["id,from,until", *(f"{node},{first[node]},{left[node]}" for node in first)]
+        (directory / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _rosters(kind: Kind) -> tuple[str, ...]:
+    """The options that name the rosters of a kind, and the names of their files."""
+    return ("left", "right") if kind.two_sided else ("roster",)
+
+
+def _options(kind: Kind) -> list[str]:
+    """The options that say of which kind a stream is."""
+    rosters = [each for name in _rosters(kind) for each in (f"--{name}", f"{name}.csv")]
+    directed = ["--directed"] if kind.directed else []
+    weights = ["--weights", str(kind.largest_weight)] if kind.weighted else []
+    return [*rosters, *directed, *weights]

@@ -36,11 +36,12 @@ from typing import Any
 import numpy as np
 
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph import Snapshot
+from psgraph.graph import Kind, Snapshot
+from psgraph.graph.kind import find_kind
 from psgraph.methods.audit_cases import Phase
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
-from psgraph.methods.queries import CommunityChoices, EdgeCount
+from psgraph.methods.queries import EVERY_KIND, CommunityChoices, EdgeCount
 from psgraph.privacy.budget import Budget, Charge, PartBudget
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms import exponential
@@ -51,7 +52,7 @@ from psgraph.privacy.query import Query
 from psgraph.privacy.samplers import Sampler
 from psgraph.testing.cases import all_graphs, neighbouring_pairs
 
-__all__ = ["KERNEL", "broken_phases", "phase_loss"]
+__all__ = ["KERNEL", "broken_phases", "phase_losses"]
 
 Window = Callable[[str, int], Sequence[tuple[int, ...]]]
 
@@ -213,8 +214,10 @@ class _Scripted(Budget):
         epsilon: Fraction,
         label: str,
         sensitivity: int | None = None,
+        weight_sensitivity: int = 0,
     ) -> Any:
-        script, real = self._sampler, partial(super().run, sensitivity=sensitivity)
+        script = self._sampler
+        real = partial(super().run, sensitivity=sensitivity, weight_sensitivity=weight_sensitivity)
         assert isinstance(script, Script)
         if isinstance(mechanism, CommunityChoice):
             with _interpreted_choice(script):
@@ -337,23 +340,28 @@ def broken_phases(methods: Sequence[Method[Any, Any]] = ()) -> list[str]:
     for cases in (KERNEL, *(method.audit_cases().phases for method in methods)):
         for name, phase in cases.items():
             try:
-                loss, excess = phase_loss(phase)
+                losses = phase_losses(phase)
             except Exception as error:
                 found.append(f"{name}: {type(error).__name__}: {error}")
                 continue
-            if excess > 1e-9:
-                found.append(f"{name}: loses {loss:.3g}, {excess:.3g} more than it charges")
+            for kind, (loss, excess) in losses.items():
+                if excess > 1e-9:
+                    text = f"loses {loss:.3g}, {excess:.3g} more than it charges"
+                    found.append(f"{name}, {kind} graphs: {text}")
     return found
 
 
-def phase_loss(phase: Phase | Query[Any]) -> tuple[float, float]:
-    """Return the exact loss of a phase, and by how much it exceeds the charge."""
-    if isinstance(phase, Query):
-        return _query_loss(phase)
+def phase_losses(phase: Phase | Query[Any]) -> dict[str, tuple[float, float]]:
+    """Return the exact loss of a phase on each kind, and by how much it exceeds the charge."""
+    of_kind = _query_loss if isinstance(phase, Query) else _phase_loss
+    return {name: of_kind(phase, find_kind(name)) for name in sorted(phase.kinds, reverse=True)}
 
+
+def _phase_loss(phase: Any, kind: Kind) -> tuple[float, float]:
     def run(graph: Snapshot, budget: Budget) -> None:
         phase.run(PrivateSnapshot(graph, budget, ENGINE))
 
+    sizes = (1, 2) if kind.two_sided else (3,)
     distributions = [
         explore(
             partial(run, graph),
@@ -361,19 +369,26 @@ def phase_loss(phase: Phase | Query[Any]) -> tuple[float, float]:
             window=extremes(-1, 6),
             terminal=phase.terminal,
         )
-        for graph in all_graphs(3)
+        for graph in all_graphs(*sizes, kind=kind)
     ]
     verdicts = [
-        compare(distributions[one], distributions[other]) for one, other in neighbouring_pairs(3)
+        compare(distributions[one], distributions[other])
+        for one, other in neighbouring_pairs(*sizes, kind=kind)
     ]
     worst = max(verdicts, key=lambda verdict: verdict.excess)
     return worst.loss, worst.excess
 
 
-def _query_loss(query: Query[Any]) -> tuple[float, float]:
+def _query_loss(query: Any, kind: Kind) -> tuple[float, float]:
     """The loss at ε = 1: the largest distance between answers, in stated sensitivities."""
-    drawn = [query.mechanism(query.answer(PrivateEdges(graph, ENGINE))) for graph in all_graphs(4)]
-    distance = max(drawn[one].distance(drawn[other]) for one, other in neighbouring_pairs(4))
+    sizes = (2, 2) if kind.two_sided else (4,)
+    drawn = [
+        query.mechanism(query.answer(PrivateEdges(graph, ENGINE)))
+        for graph in all_graphs(*sizes, kind=kind)
+    ]
+    distance = max(
+        drawn[one].distance(drawn[other]) for one, other in neighbouring_pairs(*sizes, kind=kind)
+    )
     loss = distance / query.sensitivity
     return loss, loss - 1.0
 
@@ -384,11 +399,11 @@ def _ask(query: Query[Any], private: PrivateSnapshot) -> None:
 
 def _choice(*labels: int) -> Phase:
     before = np.array(labels, dtype=np.int32)
-    return Phase(partial(_ask, CommunityChoices(before)), Fraction(4))
+    return Phase(partial(_ask, CommunityChoices(before)), Fraction(4), kinds=EVERY_KIND)
 
 
 KERNEL: Mapping[str, Phase] = {
-    "edge count": Phase(partial(_ask, EdgeCount()), Fraction(2)),
+    "edge count": Phase(partial(_ask, EdgeCount()), Fraction(2), kinds=EVERY_KIND),
     "community choice from singletons": _choice(0, 1, 2),
     "community choice from two communities": _choice(0, 1, 1),
 }

@@ -11,6 +11,7 @@ import os
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +20,10 @@ from typing import Any
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph.errors import BudgetExceeded, PsgraphError
+from psgraph.engines.threads import LocalEngine
+from psgraph.errors import BudgetExceeded, MethodError, PsgraphError
+from psgraph.graph import Roster, Snapshot
+from psgraph.methods.private import PrivateEdges, PrivateSnapshot
 from psgraph.privacy import budget as budget_module
 from psgraph.privacy import randomness
 from psgraph.privacy.accountant import Accountant
@@ -27,6 +31,7 @@ from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.mechanisms.sparse import SparseLaplaceCounts
+from psgraph.privacy.query import CountQuery
 from psgraph.privacy.randomness import RandomSource
 from psgraph.privacy.samplers import Sampler
 
@@ -119,6 +124,48 @@ def _given_back_is_gone() -> str | None:
             continue
         return "ε is spent and given back"
     return None
+
+
+def _weights_are_covered() -> str | None:
+    """Another weight of an edge loses no more than the edge charges before it."""
+
+    def weigh(budget: Any, epsilon: Fraction) -> None:
+        budget.run(_Probe(budget), epsilon=epsilon, label="weights", weight_sensitivity=2)
+
+    first, later, part = _budget(), _budget(), _budget().parallel(ONE, "one", "other")[0]
+    for budget in (later, part):
+        budget.run(_Probe(budget), epsilon=ONE / 4, label="edges")
+        weigh(budget, ONE / 8)
+        weigh(budget, ONE / 8)
+    for budget in (first, later, part):
+        try:
+            weigh(budget, ONE / 8)
+        except MethodError:
+            continue
+        return "another weight of an edge loses more than is charged"
+    return None
+
+
+def _weights_are_reserved_for() -> str | None:
+    """What a query of the next timestamp loses for another weight here is reserved here."""
+    private = PrivateSnapshot(Snapshot(Roster.range(2), [], []), _budget(), LocalEngine())
+    try:
+        private.reserve(_Weighing(), epsilon=ONE / 4)
+    except MethodError:
+        return None
+    return "less is reserved than another weight of an edge loses"
+
+
+@dataclass(frozen=True)
+class _Weighing(CountQuery):
+    label = "weights before"
+    sensitivity = 1
+    weight_sensitivity = 2
+    proof = ""
+    reads_previous = True
+
+    def answer(self, edges: PrivateEdges) -> int:
+        return edges.nodes
 
 
 def _splits_add_up() -> str | None:
@@ -298,6 +345,8 @@ RULES: dict[str, Callable[[], str | None]] = {
     "no overspending": _refuses_overspending,
     "given back is gone": _given_back_is_gone,
     "splits add up": _splits_add_up,
+    "weights are covered": _weights_are_covered,
+    "weights are reserved for": _weights_are_reserved_for,
     "no window above ε": _windows_never_exceed,
     "rates rounded down": _rates_are_rounded_down,
     "noise as charged": _noise_is_what_is_charged,

@@ -1,9 +1,10 @@
 """Neighbours: pairs of streams, the hard ones first, each with a setting of its own.
 
-Two streams are neighbours if they have the same rosters and times and differ, inside one window,
-by at most one edge per timestamp. A pair consists of a *place*, the graph and the edge that is
-added or removed, a *pattern*, the timestamps at which it happens, and a *setting*: the guarantee,
-the size, the nodes that come and go, restarts, and answers that replace drawn ones.
+Two streams are neighbours if they have the same rosters, times and kind and differ, inside one
+window, by at most one edge per timestamp: one has it and the other has not, or both have it with
+different weights. A pair consists of a *place* (`psgraph.audit.places`), the graph and that edge, a
+*pattern*, the timestamps at which they differ, and a *setting*: the guarantee, the size, the nodes
+that come and go, restarts, and answers that replace drawn ones.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.graph import UNDIRECTED, Roster, Snapshot
+from psgraph._runtime.arrays import Integers
+from psgraph.audit.places import Board, Graph, Place, Random, cliques, crowded, places_of
+from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot
 from psgraph.methods.queries import EdgeCount
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import CountQuery, CountsQuery, Query
@@ -25,7 +28,6 @@ from psgraph.privacy.query import CountQuery, CountsQuery, Query
 __all__ = [
     "EPSILONS",
     "PATTERNS",
-    "PLACES",
     "SIZES",
     "WINDOWS",
     "Answers",
@@ -34,23 +36,19 @@ __all__ = [
     "attaining_streams",
     "hard_streams",
     "neighbouring_streams",
-    "random_graph",
-    "snapshot_of",
     "unrelated_streams",
 ]
 
-Edge = tuple[int, int]
-Graph = NDArray[np.bool_]  # true above the diagonal where there is an edge
-Random = np.random.Generator
-Place = Callable[[Random, int], tuple[Graph, Edge]]
 Manner = Literal["drawn", "large", "none", "wild"]
 
 WINDOWS = (1, 2, 3, 4, 5, 6, 7)
 EPSILONS = tuple(map(Fraction, ("1/10", "1/2", "1", "2", "6", "20")))
 SIZES = ((4, 16), (32, 60), (101, 150), (200, 300))  # the least and the largest number of nodes
 _OFTEN = (0.60, 0.30, 0.07, 0.03)
+_WEIGHTS = (2, 5, 40)  # largest ones
 _LONG = 3  # the longest window of graphs with more than a hundred nodes
 _RESTARTED, _GROWING, _CHANGING, _SCRIPTED = 0.25, 0.2, 0.2, 0.5
+_REWEIGHTED, _SAME_WEIGHT = 0.6, 0.7
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,14 @@ class Neighbours:
     unrelated
         Whether the two streams have nothing in common but their rosters. What is public must then
         still be the same, given the same answers; only the exact answers may be far apart.
+    reweighted
+        The differing timestamps at which both have the edge, with different weights.
     own
         Whether a method is replayed with its own parameters, never with those of a variant.
+    check
+        Raises a `Divergence` if the two streams were not made as they should be.
+    number
+        Its place among the pairs of its kind, which decides on variant and seed; None: counted.
     """
 
     name: str
@@ -129,124 +133,21 @@ class Neighbours:
     answers: Answers = Answers()
     roster: str = "same"
     unrelated: bool = False
+    reweighted: frozenset[int] = frozenset()
     own: bool = False
+    check: Callable[[], None] = field(default=lambda: None, compare=False)
+    number: int | None = None
 
     def __str__(self) -> str:
         setting = f"w = {self.guarantee.window}, ε = {self.guarantee.epsilon}"
-        return f"{self.name}; {setting}, {len(self.one[0].roster)} nodes"
+        kind = "" if self.kind == UNDIRECTED else f", {self.kind}"
+        return f"{self.name}; {setting}, {len(self.one[0].roster)} nodes{kind}"
 
+    @property
+    def kind(self) -> Kind:
+        """The kind of all snapshots."""
+        return self.one[0].kind
 
-# ---- places: a graph and an edge ----
-
-
-def random_graph(random: Random, nodes: int, *, mean_degree: float = 3.0) -> Graph:
-    """A graph whose edges are independent."""
-    chosen = random.random((nodes, nodes)) < mean_degree / max(nodes - 1, 1)
-    return np.triu(chosen, 1)
-
-
-def _between(random: Random, half: int, nodes: int) -> Edge:
-    return int(random.integers(half)), half + int(random.integers(nodes - half))
-
-
-def _any_edge(random: Random, nodes: int) -> Edge:
-    u, v = UNDIRECTED.ordered(*random.choice(nodes, size=2, replace=False))
-    return int(u), int(v)
-
-
-def _random(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    return random_graph(random, nodes), _any_edge(random, nodes)
-
-
-def _no_edges(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    return np.zeros((nodes, nodes), dtype=bool), _any_edge(random, nodes)
-
-
-def _pendant(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    graph = random_graph(random, nodes)
-    graph[:, -1] = False
-    return graph, (int(random.integers(nodes - 1)), nodes - 1)
-
-
-def _bridge(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    half = nodes // 2
-    graph = random_graph(random, nodes)
-    graph[:half, half:] = False
-    return graph, _between(random, half, nodes)
-
-
-def _hub(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    graph = random_graph(random, nodes, mean_degree=1.0)
-    graph[0, 1:] = True
-    graph[0, -1] = False
-    return graph, (0, nodes - 1)
-
-
-def _dense(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    return random_graph(random, nodes, mean_degree=nodes / 2), _any_edge(random, nodes)
-
-
-def _complete(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    return np.triu(np.ones((nodes, nodes), dtype=bool), 1), _any_edge(random, nodes)
-
-
-def _isolated(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    """The last two nodes have no edge but the one between them."""
-    graph = random_graph(random, nodes)
-    graph[:, -2:] = False
-    return graph, (nodes - 2, nodes - 1)
-
-
-def _communities(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    """Two cliques, and the only edge that joins them."""
-    half = nodes // 2
-    graph = _complete(random, nodes)[0]
-    graph[:half, half:] = False
-    return graph, _between(random, half, nodes)
-
-
-def _cliques(random: Random, nodes: int, *, size: int = 0) -> tuple[Graph, Edge]:
-    """Many cliques, and the only edge that joins two: it displaces one edge at each of its ends.
-
-    Where only the first c edges of a node count and the cliques have c + 1 nodes, this moves the
-    number of triangles by 2(c − 1), the most that one edge can.
-    """
-    size = size or int(random.integers(2, min(nodes // 2, 12) + 1))
-    clique = np.arange(nodes) // size
-    graph = np.triu(clique[:, None] == clique, 1)
-    return graph, _between(random, size, min(2 * size, nodes))
-
-
-def _triangles(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    """An edge between two nodes that have all others as common neighbours."""
-    graph = random_graph(random, nodes, mean_degree=1.0)
-    graph[:2, 2:] = True
-    graph[0, 1] = False
-    return graph, (0, 1)
-
-
-def _crowded(random: Random, nodes: int) -> tuple[Graph, Edge]:
-    """The same among eight nodes, beside cliques of four: released degrees are about 3."""
-    graph, _ = _cliques(random, nodes, size=4)
-    graph[:8, :8], edge = _triangles(random, 8)
-    return graph, edge
-
-
-_fours, _fives = partial(_cliques, size=4), partial(_cliques, size=5)
-
-PLACES: dict[str, Place] = {
-    "no edges, and one edge": _no_edges,
-    "a pendant edge": _pendant,
-    "a bridge": _bridge,
-    "an edge of a hub": _hub,
-    "a complete graph, and one edge less": _complete,
-    "two nodes with no other edge": _isolated,
-    "the edge between two communities": _communities,
-    "an edge between two of many cliques": _cliques,
-    "an edge that closes many triangles": _triangles,
-    "an edge of a dense graph": _dense,
-    "a random edge": _random,
-}
 
 PATTERNS = (
     "first",
@@ -269,6 +170,7 @@ def neighbouring_streams(
     epsilons: tuple[Fraction, ...] = EPSILONS,
     sizes: tuple[tuple[int, int], ...] = SIZES,
     plain: bool = False,
+    kind: Kind = UNDIRECTED,
 ) -> Iterator[Neighbours]:
     """Make pairs of neighbouring streams of 2w + 1 timestamps.
 
@@ -282,6 +184,8 @@ def neighbouring_streams(
         To choose from. In the pattern "window" each of w timestamps differs, by an edge of its own.
     plain
         Whether nothing is restarted, no node comes or goes, and all answers are drawn.
+    kind
+        That of all streams. If it has weights, the largest one varies.
 
     Examples
     --------
@@ -291,7 +195,7 @@ def neighbouring_streams(
     >>> [abs(a.u.size - b.u.size) for a, b in zip(pair.one, pair.other)]
     [1, 0, 0, 0, 0, 0, 0]
     """
-    places = list(PLACES.items())
+    places = list(places_of(kind).items())
     often = np.array(_OFTEN[: len(sizes)])
     for number in range(pairs):
         random = np.random.default_rng([seed, number])
@@ -302,37 +206,51 @@ def neighbouring_streams(
         window = int(random.choice([w for w in windows if w <= _LONG or nodes <= 100] or windows))
         epsilon = epsilons[random.integers(len(epsilons))]
         guarantee = WEventPrivacy(epsilon, window=window)
-        pair = _pair(place, pattern, random, guarantee, nodes, plain=plain)
+        if kind.weighted:
+            kind = kind.with_weights(int(random.choice(_WEIGHTS)))
+        pair = _pair(place, pattern, random, guarantee, Board.of(kind, nodes), plain=plain)
         yield replace(pair, name=f"{name} ({pattern})")
 
 
-def hard_streams() -> Iterator[Neighbours]:
+def hard_streams(kind: Kind = UNDIRECTED) -> Iterator[Neighbours]:
     """Make the pairs that open paths which random settings rarely open.
 
     Communities so large that they are found, and searched for again at once; a dense graph without
     any; the most nodes; nodes that join while the released edge counts stay the same, so that
     a method continues with what it knows of the others, also after a restart; and released edge
-    counts that fall twice where a window begins, come back and rise, or fall for good.
+    counts that fall twice where a window begins, come back and rise, fall for good, or begin with
+    a part-period.
     """
-    found = _hard("the edge between two communities", "first", epsilon=20, window=3, nodes=80)
-    joined = _hard("a bridge", "first", epsilon=6, window=2, nodes=60, roster="growing")
+    made = partial(_hard, kind)
+    found = made("the edge between two communities", "first", epsilon=20, window=3, nodes=80)
+    joined = made("a bridge", "first", epsilon=6, window=2, nodes=60, roster="growing")
     kept = replace(_counting(joined, [100] * len(joined.one)), restarts=frozenset({3}))
-    fallen = _hard("an edge of a dense graph", "window", epsilon=6, window=3, nodes=50)
+    fallen = made("an edge of a dense graph", "window", epsilon=6, window=3, nodes=50)
+    sparse = made("a bridge", "window", epsilon=6, window=3, nodes=50)
     back, low = (400, 400, 400, 20, -1000, 400, 1200), (400, 400, 20, 20, 20, 20, 20)
     yield found
-    yield _hard("an edge of a dense graph", "first", epsilon=20, window=1, nodes=64)
-    yield _hard("a random edge", "middle", epsilon=2, window=1, nodes=300)
+    yield made("an edge of a dense graph", "first", epsilon=20, window=1, nodes=64)
+    yield made("a random edge", "middle", epsilon=2, window=1, nodes=300)
     yield _unrelated(kept, found)
     yield _unrelated(found, joined)
     yield _counting(fallen, low, "wild")
     yield _unrelated(_counting(fallen, back), joined)
+    yield _unrelated(_counting(sparse, (20, *[800] * (len(sparse.one) - 1))), fallen)
 
 
 def _hard(
-    name: str, pattern: str, *, epsilon: int, window: int, nodes: int, roster: str = "same"
+    kind: Kind,
+    name: str,
+    pattern: str,
+    *,
+    epsilon: int,
+    window: int,
+    nodes: int,
+    roster: str = "same",
 ) -> Neighbours:
     guarantee, random = WEventPrivacy(epsilon, window=window), np.random.default_rng(nodes)
-    pair = _pair(PLACES[name], pattern, random, guarantee, nodes, plain=True, roster=roster)
+    place, board = places_of(kind)[name], Board.of(kind, nodes)
+    pair = _pair(place, pattern, random, guarantee, board, plain=True, roster=roster)
     return replace(pair, name=f"{name} ({pattern})")
 
 
@@ -346,32 +264,36 @@ def attaining_streams() -> Iterator[Neighbours]:
     """Make the pairs that attain a stated sensitivity and are rare among random ones.
 
     In cliques of c + 1 nodes, whose released degrees are nearly exact at large ε, triangles are
-    counted among the first c edges of every node: see `_cliques`. Which those are is drawn, and
+    counted among the first c edges of every node: see `cliques`. Which those are is drawn, and
     about half of the draws attain the sensitivity, so there are several pairs. A query that reads
     two snapshots moves where an edge is missing from one, also if the other is in another window.
     """
+    fours, fives = partial(cliques, size=4), partial(cliques, size=5)
     for window in (1, 2):
-        yield _lasting("between two of many cliques of 4", _fours, 32, 20, window)
+        yield _lasting("between two of many cliques of 4", fours, 32, 20, window)
     for nodes in (40, 40, 45, 50, 55, 60):
-        yield _lasting("between two of many cliques of 5", _fives, nodes, 10, window=1)
+        yield _lasting("between two of many cliques of 5", fives, nodes, 10, window=1)
     for nodes in (48, 48, 52, 56, 60, 60, 64, 64):
         name = "that closes more triangles than its ends have edges in the count"
-        yield _lasting(name, _crowded, nodes, 8, window=1)
+        yield _lasting(name, crowded, nodes, 8, window=1)
 
 
 def _lasting(name: str, place: Place, nodes: int, epsilon: int, window: int) -> Neighbours:
     """Three equal snapshots with an edge that is missing from one of them."""
-    graph, edge = place(np.random.default_rng(nodes), nodes)
-    without = snapshot_of(graph)
+    board = Board.of(UNDIRECTED, nodes)
+    graph, edge = place(np.random.default_rng(nodes), board)
+    without = board.snapshot(graph)
     graph[edge] = True
-    one, other = [snapshot_of(graph)] * 3, [snapshot_of(graph)] * 3
+    one, other = [board.snapshot(graph)] * 3, [board.snapshot(graph)] * 3
     other[window - 1] = without
     guarantee = WEventPrivacy(epsilon, window=window)
     differing = frozenset({window - 1})
     return Neighbours(f"an edge {name}", tuple(one), tuple(other), guarantee, differing, own=True)
 
 
-def unrelated_streams(pairs: int, *, seed: int = 1) -> Iterator[Neighbours]:
+def unrelated_streams(
+    pairs: int, *, seed: int = 1, kind: Kind = UNDIRECTED
+) -> Iterator[Neighbours]:
     """Make pairs of streams that differ in everything private.
 
     Whatever a method shows is a function of its noisy answers. So two unrelated streams that are
@@ -382,7 +304,12 @@ def unrelated_streams(pairs: int, *, seed: int = 1) -> Iterator[Neighbours]:
     (True, True)
     """
     streams = neighbouring_streams(
-        2 * pairs, seed=seed, windows=WINDOWS[:3], epsilons=EPSILONS[3:], sizes=SIZES[1:]
+        2 * pairs,
+        seed=seed,
+        windows=WINDOWS[:3],
+        epsilons=EPSILONS[3:],
+        sizes=SIZES[1:],
+        kind=kind,
     )
     for one, other in zip(streams, streams, strict=True):
         yield _unrelated(one, other)
@@ -391,20 +318,25 @@ def unrelated_streams(pairs: int, *, seed: int = 1) -> Iterator[Neighbours]:
 def _unrelated(one: Neighbours, other: Neighbours) -> Neighbours:
     """The first stream of each, in the setting of the first pair."""
     rosters = [snapshot.roster for snapshot in one.one]
-    theirs = [_moved(other.one[k % len(other.one)], roster) for k, roster in enumerate(rosters)]
+    theirs = [
+        _moved(other.one[k % len(other.one)], roster, one.kind) for k, roster in enumerate(rosters)
+    ]
     return replace(
         one,
         name=f"{one.name} and {other.name}",
         other=tuple(theirs),
         differing=frozenset(range(len(rosters))),
         unrelated=True,
+        reweighted=frozenset(),
     )
 
 
-def _moved(snapshot: Snapshot, roster: Roster) -> Snapshot:
+def _moved(snapshot: Snapshot, roster: Roster, kind: Kind) -> Snapshot:
     """The same graph, as far as it fits, on other nodes."""
-    inside = (snapshot.u < len(roster)) & (snapshot.v < len(roster))
-    return Snapshot(roster, snapshot.u[inside], snapshot.v[inside])
+    u, v = snapshot.u, snapshot.v - snapshot.roster.offset
+    inside = (u < roster.sizes[0]) & (v < roster.sizes[-1])
+    weight = None if snapshot.weight is None else snapshot.weight[inside]
+    return Snapshot(roster, u[inside], v[inside] + roster.offset, kind=kind, weight=weight)
 
 
 def _pair(
@@ -412,7 +344,7 @@ def _pair(
     pattern: str,
     random: Random,
     guarantee: WEventPrivacy,
-    nodes: int,
+    board: Board,
     *,
     plain: bool,
     roster: str = "same",
@@ -428,13 +360,13 @@ def _pair(
         "a lasting edge, once": {start},
     }[pattern]
     lasting = "lasting" in pattern
-    graph, edge = place(random, nodes)
+    graph, edge = place(random, board)
     graphs = []
     for timestamp in range(timestamps):
         if timestamp:
-            graph = _churned(graph, random)
+            graph = _churned(graph, board, random)
         if timestamp in differing and timestamp and not lasting:
-            graph, edge = place(random, nodes)
+            graph, edge = place(random, board)
         if lasting:
             graph[edge] = True
         graphs.append((graph.copy(), edge))
@@ -443,14 +375,8 @@ def _pair(
             graphs[around][0][graphs[timestamp][1]] |= random.random() < 0.5
     if not plain and (draw := random.random()) < _GROWING + _CHANGING:
         roster = "growing" if draw < _GROWING else "changing"
-    ends = {node for timestamp in differing for node in graphs[timestamp][1]}
-    there = _presence(roster, random, nodes, timestamps, always=sorted(ends))
-    one, other = [], []
-    for timestamp, (graph, edge) in enumerate(graphs):
-        one.append(snapshot_of(graph, there[timestamp]))
-        if timestamp in differing:
-            graph[edge] ^= True
-        other.append(snapshot_of(graph, there[timestamp]))
+    ends = {node for timestamp in differing for node in board.nodes_of(graphs[timestamp][1])}
+    there = _presence(roster, random, board.nodes, timestamps, always=sorted(ends))
     restarts, answers = frozenset[int](), Answers()
     if not plain:
         if random.random() < _RESTARTED:
@@ -458,15 +384,64 @@ def _pair(
         if random.random() < _SCRIPTED:
             manners = get_args(Manner)
             answers = Answers(manners[random.integers(1, len(manners))], seed=timestamps)
+    weights, reweighted = _weights(board, timestamps, random), set[int]()
+    one, other = [], []
+    for timestamp, (graph, edge) in enumerate(graphs):
+        weight = next(weights)
+        if timestamp in differing and weight is not None and random.random() < _REWEIGHTED:
+            reweighted.add(timestamp)
+            graph[edge] = True
+        one.append(board.snapshot(graph, there[timestamp], weight))
+        if timestamp in reweighted:
+            assert weight is not None
+            weight[edge] = _other_weight(board, int(weight[edge]), random)
+        elif timestamp in differing:
+            graph[edge] ^= True
+        other.append(board.snapshot(graph, there[timestamp], weight))
     return Neighbours(
-        "", tuple(one), tuple(other), guarantee, frozenset(differing), restarts, answers, roster
+        "",
+        tuple(one),
+        tuple(other),
+        guarantee,
+        frozenset(differing),
+        restarts,
+        answers,
+        roster,
+        reweighted=frozenset(reweighted),
     )
 
 
-def _churned(graph: Graph, random: Random) -> Graph:
+def _churned(graph: Graph, board: Board, random: Random) -> Graph:
     """The graph of the next timestamp: a few edges go, a few come."""
     kept = graph & (random.random(graph.shape) < 0.9)
-    return kept | random_graph(random, len(graph), mean_degree=0.3)
+    return kept | board.random(random, mean_degree=0.3)
+
+
+def _weights(board: Board, timestamps: int, random: Random) -> Iterator[Integers | None]:
+    """The weight of every pair at each timestamp, most of them as before; None without weights."""
+    if board.kind.largest_weight is None:
+        yield from [None] * timestamps
+        return
+    weights = _drawn_weights(board, random)
+    for _ in range(timestamps):
+        stays = random.random(weights.shape) < _SAME_WEIGHT
+        weights = np.where(stays, weights, _drawn_weights(board, random))
+        yield weights.copy()
+
+
+def _drawn_weights(board: Board, random: Random) -> Integers:
+    """Log-uniform weights: as many small as large ones."""
+    assert board.kind.largest_weight is not None
+    exponents = random.random((board.rows, board.columns)) * np.log(board.kind.largest_weight + 1)
+    return np.floor(np.exp(exponents)).astype(np.int64)
+
+
+def _other_weight(board: Board, weight: int, random: Random) -> int:
+    """A weight that differs: the smallest, the largest, or the one next to it."""
+    largest = board.kind.largest_weight
+    assert largest is not None
+    found = sorted({1, largest, max(weight - 1, 1), min(weight + 1, largest)} - {weight})
+    return found[random.integers(len(found))]
 
 
 def _presence(
@@ -483,10 +458,3 @@ def _presence(
     joins[always], leaves[always] = 0, timestamps
     now = np.arange(timestamps)[:, None]
     return np.asarray((joins <= now) & (now < leaves))
-
-
-def snapshot_of(graph: Graph, there: NDArray[np.bool_] | None = None) -> Snapshot:
-    """A graph as a snapshot: of the nodes that are there, by default all."""
-    ids = np.arange(len(graph)) if there is None else np.flatnonzero(there)
-    u, v = np.nonzero(graph[np.ix_(ids, ids)])
-    return Snapshot(Roster(ids), u, v)

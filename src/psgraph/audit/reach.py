@@ -20,10 +20,13 @@ from typing import Any, TypeVar
 
 from psgraph.audit.neighbours import EPSILONS, SIZES, WINDOWS, Neighbours
 from psgraph.audit.transcripts import Call, Transcript
+from psgraph.graph import UNDIRECTED, Kind
 from psgraph.methods.base import Method
 from psgraph.methods.private import PrivateSnapshot
+from psgraph.privacy.query import Query
+from psgraph.testing.cases import kinds_of
 
-__all__ = ["Reach", "Reached", "all_reached"]
+__all__ = ["Reach", "Reached", "all_reached", "kind_text"]
 
 AnyMethod = TypeVar("AnyMethod", bound=Method[Any, Any])
 
@@ -98,14 +101,19 @@ class Reach:
     lines: dict[str, dict[int, bool]] = field(default_factory=dict)
 
     def asked(
-        self, attack: str, transcripts: Iterable[Transcript], *, neighbours: bool = False
+        self,
+        attack: str,
+        transcripts: Iterable[Transcript],
+        kind: Kind = UNDIRECTED,
+        *,
+        neighbours: bool = False,
     ) -> None:
         """Count the queries of some timestamps; compare distances if they are of neighbours."""
         for transcript in transcripts:
             for call in transcript.calls:
                 if call.query is None:
                     continue
-                name = type(call.query).__name__
+                name = _on(type(call.query), kind)
                 self.times[attack, "query", name] += 1
                 if not neighbours:
                     continue
@@ -146,10 +154,10 @@ class Reach:
 
     def _called(self, frame: FrameType, _event: str, _value: Any) -> Any:
         code = frame.f_code
-        if _outside(code):
+        if not (arguments := _arguments(code)):
             return None
-        handed = (frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount])
-        if not any(isinstance(value, PrivateSnapshot) for value in handed):
+        values = frame.f_locals
+        if not any(isinstance(values.get(name), PrivateSnapshot) for name in arguments):
             return None
         module = frame.f_globals.get("__name__", "")
         name = f"{module.removeprefix('psgraph.methods.')}:{code.co_qualname}"
@@ -184,10 +192,15 @@ class Reach:
 def all_reached(method: Method[Any, Any], reach: Reach) -> list[Reached]:
     """Return everything that has to be reached of a method, and how often it was."""
     cases = method.audit_cases()
+    kinds = kinds_of(method)
     needed = {
-        "query": [query.__name__ for query in method.queries],
+        "query": [_on(query, kind) for kind in kinds for query in _asked_on(method, kind)],
         "branch": list(cases.branches),
-        "setting": [*_all_settings(), *(f"variant: {name}" for name in cases.variants)],
+        "setting": [
+            *_all_settings(),
+            *(_graphs(kind) for kind in kinds),
+            *(f"variant: {name}" for name in cases.variants),
+        ],
     }
     rows = []
     for kind, names in needed.items():
@@ -209,6 +222,36 @@ def all_reached(method: Method[Any, Any], reach: Reach) -> list[Reached]:
     return rows
 
 
+# ---- kinds of graphs ----
+
+
+def kind_text(kind: Kind) -> str:
+    """A kind in a few words, whatever its largest weight; nothing for the usual one.
+
+    >>> from psgraph.graph import DIRECTED
+    >>> kind_text(UNDIRECTED), kind_text(DIRECTED.with_weights(5))
+    ('', 'directed, weighted')
+    """
+    weighted = f"{kind.name}, weighted" if kind.weighted else kind.name
+    return "" if kind == UNDIRECTED else weighted
+
+
+def _on(query: type[Query[Any]], kind: Kind) -> str:
+    text = kind_text(kind)
+    return f"{query.__name__} ({text})" if text else query.__name__
+
+
+def _asked_on(method: Method[Any, Any], kind: Kind) -> Iterator[type[Query[Any]]]:
+    """Queries that have to be asked on a kind; with weights, those that read them."""
+    for query in method.queries:
+        if kind.name in query.kinds and kind.weighted == (query.weight_sensitivity > 0):
+            yield query
+
+
+def _graphs(kind: Kind) -> str:
+    return f"{kind_text(kind) or kind.name} graphs"
+
+
 # ---- settings ----
 
 
@@ -224,6 +267,7 @@ def _all_settings() -> list[str]:
 
 
 def _settings(pair: Neighbours, variant: str) -> Iterator[str]:
+    yield _graphs(pair.kind)
     yield f"w = {pair.guarantee.window}"
     yield f"ε = {pair.guarantee.epsilon}"
     yield _size(max(len(snapshot.roster) for snapshot in pair.one))
@@ -245,18 +289,28 @@ def _size(nodes: int) -> str:
 
 _METHODS = Path(inspect.getfile(Method)).parent
 _LIBRARY = (_METHODS / "base.py", _METHODS / "private.py", _METHODS / "timestamp.py")
-_KNOWN: dict[CodeType, bool] = {}
+_KNOWN: dict[int, tuple[CodeType, tuple[str, ...]]] = {}
+
+
+def _arguments(code: CodeType) -> tuple[str, ...]:
+    """The arguments of a function of a method; none of Python, other libraries or the kernel.
+
+    Looked up at every call while a method is traced, so by identity: hashing code is slow.
+    """
+    known = _KNOWN.get(id(code))
+    if known is None:
+        arguments = () if _outside(code) else code.co_varnames[: code.co_argcount]
+        known = _KNOWN[id(code)] = (code, arguments)  # kept alive, so that its id stays its own
+    return known[1]
 
 
 def _outside(code: CodeType) -> bool:
     """Whether code belongs to Python, other libraries or the kernel, rather than to a method."""
-    if code not in _KNOWN:
-        path = Path(code.co_filename)
-        roots = (Path(sys.prefix), Path(sys.base_prefix), _METHODS.parent)
-        foreign = path.name.startswith("<") or any(root in path.parents for root in roots)
-        own = _METHODS in path.parents and path not in _LIBRARY
-        _KNOWN[code] = (foreign and not own) or "<" in code.co_name
-    return _KNOWN[code]
+    path = Path(code.co_filename)
+    roots = (Path(sys.prefix), Path(sys.base_prefix), _METHODS.parent)
+    foreign = path.name.startswith("<") or any(root in path.parents for root in roots)
+    own = _METHODS in path.parents and path not in _LIBRARY
+    return (foreign and not own) or "<" in code.co_name
 
 
 def _lines_to_run(code: CodeType) -> list[int]:

@@ -6,7 +6,8 @@ sensitivity correctly, then
 
 * both runs request the same ε, and ask the same queries with the same ε, sensitivities and shapes
   in the same order;
-* the exact answers of each query are no further apart than its stated sensitivity;
+* the exact answers of each query are no further apart than its stated sensitivity, to an edge or
+  to another weight of one;
 * measurements, states and synthetic graphs are equal;
 * what the calls lose together stays within what the differing timestamps were charged, and what
   is charged within ε in every window.
@@ -22,22 +23,26 @@ a mechanism whose own distribution is wrong: see `psgraph.audit.enumeration` and
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
+from itertools import chain, islice
 from typing import Any
 
-import numpy as np
-
 from psgraph.audit.boundaries import SETTINGS, boundary_pairs
+from psgraph.audit.labelled import LABELLED_FIRST, labelled_streams
 from psgraph.audit.neighbours import (
+    SIZES,
     Neighbours,
     attaining_streams,
     hard_streams,
     neighbouring_streams,
     unrelated_streams,
 )
-from psgraph.audit.reach import Reach
+from psgraph.audit.owned import owned_streams
+from psgraph.audit.reach import Reach, kind_text
 from psgraph.audit.transcripts import (
     Divergence,
     Recorder,
@@ -46,14 +51,27 @@ from psgraph.audit.transcripts import (
     same_values,
 )
 from psgraph.engines.threads import LocalEngine
-from psgraph.errors import PsgraphError
-from psgraph.graph import Snapshot, SyntheticGraph
+from psgraph.errors import PsgraphError, RosterError
+from psgraph.graph import UNDIRECTED, Kind, Snapshot, SyntheticGraph
 from psgraph.methods.base import Method
 from psgraph.methods.timestamp import draw_graph
 from psgraph.privacy.budget import Charge, composed
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Owner
+from psgraph.testing.cases import kinds_of
 
-__all__ = ["Replayed", "pairs_for", "replay", "replay_all", "variant_of"]
+__all__ = [
+    "Replayed",
+    "Trial",
+    "pairs_for",
+    "replay",
+    "replay_all",
+    "trials",
+    "tried",
+    "variant_of",
+]
+
+_AT_ONCE = 3  # undirected pairs for each one of another kind: all kinds share most code
 
 
 @dataclass(frozen=True)
@@ -114,43 +132,140 @@ def replay_all(
     >>> replayed.holds, replayed.largest_loss <= 1
     (True, True)
     """
-    variants = _variants(method)
     reach = Reach(method.name)
     compared, found, codes, largest = 0, list[str](), list[str](), 0.0
-    for pair in pairs:
-        own = pair.own or compared % 2 == 0
-        variant = "" if own else variants[compared // 2 % len(variants)]
+    for trial in trials(method, pairs):
         compared += 1
-        try:
-            loss = replay(
-                variant_of(method, variant), pair, seed=compared, reach=reach, traced=traced
-            )
-            reach.ran("replay", pair, variant)
-            largest = max(largest, float(loss / pair.guarantee.epsilon))
-        except Divergence as divergence:
-            found.append(f"{pair}: {divergence}")
-            codes.append(divergence.code)
-        except (PsgraphError, AssertionError, IndexError, ValueError) as error:
-            found.append(f"{pair}: {type(error).__name__}: {error}".splitlines()[0])
-            codes.append("error")
+        loss, code, text = tried(trial, reach, traced=traced)
+        largest = max(largest, loss)
+        if code:
+            found.append(text)
+            codes.append(code)
         if len(found) == most:
             break
     return Replayed(compared, tuple(found), largest, tuple(codes), reach)
 
 
-def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterator[Neighbours]:
-    """Every kind of pair that a method is replayed on.
+@dataclass(frozen=True)
+class Trial:
+    """A pair, the method that it is replayed with, and the name of the variant that this is."""
 
-    Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours,
-    and pairs at the boundaries of its decisions.
+    pair: Neighbours
+    method: Method[Any, Any]
+    variant: str
+    seed: int
+
+
+def trials(method: Method[Any, Any], pairs: Iterable[Neighbours]) -> Iterator[Trial]:
+    """Give every other pair of a kind to a variant of the method, in turn."""
+    variants = _variants(method)
+    counted = Counter[str]()
+    for pair in pairs:
+        kind = kind_text(pair.kind)
+        number = counted[kind] if pair.number is None else pair.number
+        counted[kind] += 1
+        own = pair.own or number % 2 == 0
+        variant = "" if own else variants[number // 2 % len(variants)]
+        if not _takes(variant_of(method, variant), pair):
+            variant = ""
+        yield Trial(pair, variant_of(method, variant), variant, number + 1)
+
+
+def tried(trial: Trial, reach: Reach, *, traced: bool = True) -> tuple[float, str, str]:
+    """Replay a pair; return its loss in multiples of ε, and the code and text of a finding."""
+    pair = trial.pair
+    try:
+        loss = replay(trial.method, pair, seed=trial.seed, reach=reach, traced=traced)
+    except Divergence as divergence:
+        return 0.0, divergence.code, f"{pair}: {divergence}"
+    except (PsgraphError, AssertionError, IndexError, ValueError) as error:
+        return 0.0, "error", f"{pair}: {type(error).__name__}: {error}".splitlines()[0]
+    reach.ran("replay", pair, trial.variant)
+    return float(loss / pair.guarantee.epsilon), "", ""
+
+
+def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterator[Neighbours]:
+    """Every kind of pair that a method is replayed on, in turn.
+
+    Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours
+    and pairs at the boundaries of the method's decisions; pairs with public labels if it uses them;
+    and of kinds other than undirected graphs without weights a quarter as many: what they share
+    with these is not tried again.
     """
-    yield from hard_streams()  # find most bugs, soonest
-    yield from attaining_streams()
-    yield from unrelated_streams(max(pairs // 4, 10))
-    yield from neighbouring_streams(pairs)
-    yield from boundary_pairs(
-        method, SETTINGS if thorough else SETTINGS[:1], most=4 if thorough else 1
+    turns: dict[Iterator[Neighbours], int] = {}
+    for kind in kinds_of(method):
+        if kind.flows:
+            continue  # these come with owners
+        if Owner in method.units:
+            turns[_owned(method, pairs, kind)] = 1
+        if kind == UNDIRECTED:
+            usual, labelled = _undirected(method, pairs, thorough=thorough)
+            turns |= {usual: _AT_ONCE, labelled: 1}
+        else:
+            turns[_pairs_of(method, pairs, kind, thorough=thorough)] = 1
+    while turns:
+        for turn, at_once in tuple(turns.items()):
+            made = list(islice(turn, at_once))
+            yield from made
+            if not made:
+                del turns[turn]
+
+
+def _owned(method: Method[Any, Any], pairs: int, kind: Kind) -> Iterator[Neighbours]:
+    """Pairs that differ in all rows of an owner; on two sides, of flows as well."""
+    yield from owned_streams(max(pairs // 8, 9), kind=kind)
+    if method.publishes_flows and kind.sides == 2 and not kind.weighted:
+        yield from owned_streams(max(pairs // 8, 9), kind=kind.with_flows())
+
+
+def _undirected(
+    method: Method[Any, Any], pairs: int, *, thorough: bool
+) -> tuple[Iterator[Neighbours], Iterator[Neighbours]]:
+    """Pairs without and with labels, the latter numbered between random ones and boundaries."""
+    settings, most = (SETTINGS, 4) if thorough else (SETTINGS[:1], 1)
+    unrelated, labels = max(pairs // 4, 10), max(pairs // 8, 6)
+    usual = chain(
+        hard_streams(),  # find most bugs, soonest
+        attaining_streams(),
+        unrelated_streams(unrelated),
+        neighbouring_streams(pairs),
     )
+    number = _rare() + unrelated + pairs
+    labelled: Iterator[Neighbours] = iter(())
+    if method.uses_labels:
+        labelled = _numbered(labelled_streams(labels), number)
+        number += LABELLED_FIRST + labels
+    boundaries = _numbered(boundary_pairs(method, settings, most=most), number)
+    return chain(_numbered(usual), boundaries), labelled
+
+
+@cache
+def _rare() -> int:
+    return sum(1 for _ in chain(hard_streams(), attaining_streams()))
+
+
+def _numbered(pairs: Iterable[Neighbours], start: int = 0) -> Iterator[Neighbours]:
+    return (replace(pair, number=number) for number, pair in enumerate(pairs, start))
+
+
+def _pairs_of(
+    method: Method[Any, Any], pairs: int, kind: Kind, *, thorough: bool
+) -> Iterator[Neighbours]:
+    """Pairs of a kind other than undirected graphs without weights."""
+    yield from neighbouring_streams(max(pairs // 4, 16), kind=kind, sizes=SIZES[:2])
+    yield from unrelated_streams(max(pairs // 12, 3), kind=kind)
+    if thorough:
+        yield from hard_streams(kind)
+        yield from boundary_pairs(method, SETTINGS, most=4, kind=kind)
+
+
+def _takes(method: Method[Any, Any], pair: Neighbours) -> bool:
+    """Whether a method can publish the pair: it may need labels, and the roster may have none."""
+    try:
+        method.check_roster(pair.one[0].roster)
+    except RosterError:
+        return False
+    return True
 
 
 def _variants(method: Method[Any, Any]) -> list[str]:
@@ -180,11 +295,12 @@ def replay(
         At the first thing that depends on the edges and should not, or is not paid for.
     """
     reach = Reach(method.name) if reach is None else reach
+    pair.check()
     recorder = Recorder(seed=seed, answers=pair.answers)
     mine = copy.deepcopy(method)
     one = _run(reach.traced(mine) if traced else mine, pair, pair.one, recorder)
     other = _run(copy.deepcopy(method), pair, pair.other, Recorder(one.transcripts))
-    reach.asked("replay", other.transcripts, neighbours=not pair.unrelated)
+    reach.asked("replay", other.transcripts, pair.kind, neighbours=not pair.unrelated)
     for measurement, state, _ in other.results:
         reach.took("replay", method, measurement, state)
     _same_results(one, other)
@@ -229,11 +345,7 @@ def _same_results(one: _Run, other: _Run) -> None:
 
 def _same(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, SyntheticGraph):
-        return (
-            np.array_equal(mine.u, theirs.u)
-            and np.array_equal(mine.v, theirs.v)
-            and mine.roster == theirs.roster
-        )
+        return mine == theirs
     return same_values(mine, theirs)
 
 
@@ -247,6 +359,9 @@ def _within_window(spent: list[Fraction], guarantee: WEventPrivacy) -> None:
 def _within_sensitivity(pair: Neighbours, timestamp: int, transcripts: list[Transcript]) -> None:
     """Each answer changes by at most what its query states, for every differing snapshot it reads.
 
+    Where only the weight of the edge differs, that is the query's sensitivity to weights. An owner
+    who is no end of an edge may share it with others, and then only its weight differs as well.
+
     A query may read the timestamp before if it states so and that timestamp has reserved for it.
     """
     for call in transcripts[timestamp].calls:
@@ -255,7 +370,12 @@ def _within_sensitivity(pair: Neighbours, timestamp: int, transcripts: list[Tran
         readable = {timestamp}
         if call.query.reads_previous and timestamp and transcripts[timestamp - 1].reserves:
             readable.add(timestamp - 1)
-        allowed = len(readable & pair.differing) * call.sensitivity
+        edges, weights = pair.differing - pair.reweighted, pair.reweighted
+        most, unit = call.sensitivity, pair.guarantee.unit
+        if isinstance(unit, Owner) and unit.side is None:
+            most = max(most, unit.edges * call.query.weight_sensitivity)
+        allowed = len(readable & edges) * most
+        allowed += len(readable & weights) * call.query.weight_sensitivity
         if call.distance > allowed:
             raise Divergence(
                 "sensitivity",

@@ -266,6 +266,7 @@ class ListeningBudget(Budget):
         epsilon: Fraction,
         label: str,
         sensitivity: int | None = None,
+        weight_sensitivity: int = 0,
     ) -> Any:
         query = self.query
         if query is None:
@@ -278,14 +279,21 @@ class ListeningBudget(Budget):
             type(mechanism).__name__,
             epsilon,
             (mechanism.sensitivity, sensitivity, moves),
+            weight_sensitivity,
             tuple(mechanism.shape),
             self._part,
         )
+        run = partial(
+            super().run,
+            epsilon=epsilon,
+            label=label,
+            sensitivity=sensitivity,
+            weight_sensitivity=weight_sensitivity,
+        )
         recorded = self._recorder.forced(facts, query, mechanism)
         if recorded is not None:
-            mechanism = _Forced(mechanism, recorded.output)
-            return super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
-        drawn = super().run(mechanism, epsilon=epsilon, label=label, sensitivity=sensitivity)
+            return run(_Forced(mechanism, recorded.output))
+        drawn = run(mechanism)
         output = self._recorder.answered(query, drawn)
         self._recorder.add(Call(facts, output, query, mechanism, epsilon, moves))
         return output
@@ -368,6 +376,8 @@ def _equal(mine: Any, theirs: Any) -> bool:
         if not same_kind:
             return False
         return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+    if isinstance(mine, float) and mine != mine:  # not a number, on both sides
+        return isinstance(theirs, float) and theirs != theirs
     return type(mine) is type(theirs) and bool(mine == theirs)
 
 

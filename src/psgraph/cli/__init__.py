@@ -42,6 +42,8 @@ root = LazyGroup(
         "plan": "plan:command",
         "audit": "audit:command",
         "serve": "serve:command",
+        "worker": "worker:command",
+        "backup": "backup:command",
         "push": "remote:push",
         "pull": "remote:pull",
         "methods": "methods:command",

@@ -36,12 +36,22 @@ _NOISE: dict[str | None, str] = {
     "budget",
     cls=Command,
     short_help="Show what a stream has spent and what is left.",
-    examples=["psgraph budget releases", "psgraph budget releases --json"],
+    examples=[
+        "psgraph budget releases",
+        "psgraph budget releases --lifetime 52",
+        "psgraph budget releases --json",
+    ],
 )
 @config_option(ledger_from_out=True)
 @click.argument("ledger", metavar="LEDGER", type=click.Path(path_type=Path))
+@click.option(
+    "--lifetime",
+    type=click.IntRange(min=1, max=100_000),
+    metavar="L",
+    help="Show what a tie or a person present for 1, 2, … up to L timestamps has lost at most.",
+)
 @json_option
-def command(ledger: Path, as_json: bool) -> None:
+def command(ledger: Path, lifetime: int | None, as_json: bool) -> None:
     """Show what the stream recorded in LEDGER has spent in its current window, and what is left.
 
     LEDGER is the file, or the directory of its releases. It is only read: another process can be
@@ -55,20 +65,24 @@ def command(ledger: Path, as_json: bool) -> None:
     with Ledger(path, writing=False) as opened:
         promise, spending = Promise.under(opened.terms), Spending.of(opened.accountant())
         if as_json:
-            print_json(_report(opened, promise, spending))
+            print_json(_report(opened, promise, spending) | _lost(opened, lifetime))
         else:
             _show(opened, promise, spending)
+            if lifetime is not None:
+                _show_lifetime(opened, spending, lifetime)
 
 
 def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, Any]:
     guarantee, times = spending.guarantee, ledger.stated_times()
+    nodes = ledger.declared_nodes()
     since = spending.timestamps - len(spending.spends)
     return {
         "ledger": str(ledger.path),
         **promise.to_dict(),
         "method": ledger.terms.method,
         "noise": ledger.noise,
-        "roster": ledger.roster_kind(),
+        "roster": None if nodes is None else nodes.declared,
+        **({"labels": list(nodes.labels)} if nodes is not None and nodes.labels else {}),
         "times": None if times is None else str(times),
         **guarantee.to_dict(),
         "window_in_time": None if times is None else times.window(guarantee.window, ledger.times()),
@@ -81,6 +95,38 @@ def _report(ledger: Ledger, promise: Promise, spending: Spending) -> dict[str, A
             for timestamp, time, spent in ledger.spends(since=since)
         ],
     }
+
+
+def _losses(ledger: Ledger, lifetime: int) -> list[Fraction]:
+    from psgraph.publication.terms import lifetime_losses
+
+    return lifetime_losses([spent for _, _, spent in ledger.spends()], lifetime)
+
+
+def _lost(ledger: Ledger, lifetime: int | None) -> dict[str, Any]:
+    if lifetime is None:
+        return {}
+    losses = enumerate(_losses(ledger, lifetime), start=1)
+    return {"lifetimes": [{"timestamps": n, "lost": exact_decimal(each)} for n, each in losses]}
+
+
+def _show_lifetime(ledger: Ledger, spending: Spending, lifetime: int) -> None:
+    """Print the largest loss for each lifetime where it grows."""
+    losses = _losses(ledger, lifetime)
+    largest, longest = losses[-1] or Fraction(1), min(LONGEST_BAR, results().width // 3)
+    rows = [
+        (str(number), "█" * _length(loss, largest, longest), brief(loss))
+        for number, loss in enumerate(losses, start=1)
+        if number in (1, lifetime) or loss > losses[number - 2]
+    ]
+    console = results()
+    console.print(f"\nThe most that {spending.guarantee.unit.noun} can have lost", style="bold")
+    console.print(table(("timestamps present", "", "ε"), rows, left=2))
+    console.print(
+        "The largest sum of what was spent at that many consecutive timestamps; lifetimes with the "
+        "same loss as a shorter one are left out.",
+        style="dim",
+    )
 
 
 def _show(ledger: Ledger, promise: Promise, spending: Spending) -> None:

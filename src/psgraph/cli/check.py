@@ -19,7 +19,7 @@ from psgraph.cli.flags import (
     window_option,
 )
 from psgraph.cli.help import Command
-from psgraph.cli.input import input_options, open_input
+from psgraph.cli.input import declared_unit, input_options, open_input
 from psgraph.cli.publication import times_words
 from psgraph.cli.screen import compile_notice, facts, note, print_json, reading, results
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -74,7 +74,7 @@ def command(
         raise click.UsageError("--epsilon and --window go together\nGive both, or neither.")
     guarantee = chosen = None
     if epsilon is not None and window is not None:
-        guarantee = WEventPrivacy(epsilon, window=window)
+        guarantee = WEventPrivacy(epsilon, window, declared_unit(source))
         chosen = build_method(method, settings, guarantee)
     found = run_check(source, chosen, guarantee)
     if as_json:
@@ -102,7 +102,7 @@ def run_check(
     if stream.held_back is not None:
         note(held_back_note(stream.held_back))
     if method is not None and (
-        told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared)
+        told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared, kind=stream.kind)
     ):
         note(told)
     return found
@@ -121,7 +121,7 @@ def show_check(found: CheckReport) -> None:
         ("", found.times or ""),
         ("Nodes", f"{found.nodes:,}"),
         ("Roster", found.snapshots[-1].roster),
-        ("Graphs", "undirected and unweighted: direction, repetition and self-loops are dropped"),
+        ("Graphs", _kind_words(found)),
     ]
     rows += _promised(found)
     console.print(facts(rows))
@@ -147,6 +147,16 @@ def show_check(found: CheckReport) -> None:
     for remark in found.curator_remarks:
         console.print(f"Warning: {remark}", style="yellow")
     console.print("\nNothing was measured, spent or published.")
+
+
+def _kind_words(found: CheckReport) -> str:
+    """Say which graphs are published, and what of the input is left out."""
+    kind = found.kind
+    repeats = "repeated rows add up" if kind.weighted else "repeated rows count once"
+    loops = "" if kind.two_sided else ", self-loops are left out"
+    words = str(kind) if kind.weighted else f"{kind} and unweighted"
+    told = f". {found.published_as}" if found.published_as else ""
+    return f"{words}: {repeats}{loops}{told}"
 
 
 def _fit(found: CheckReport) -> list[tuple[str, str]]:

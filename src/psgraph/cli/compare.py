@@ -86,7 +86,8 @@ def command(
     CURATOR ONLY: CONTAINS THE TRUTH. What this prints is computed from the private edges without
     noise. It is not covered by any promise and must not be published with the releases.
 
-    Shows the paper's five metrics for every timestamp, their mean and standard deviation. INPUT
+    Shows the paper's five metrics (of directed, two-sided or weighted graphs similar ones) for
+    every timestamp, their mean and standard deviation. INPUT
     and its options are those of `publish`: where the ledger is there, an INPUT that the releases
     were not made from is refused. With --report, a page with pictures and a reading of each, for
     the curator too.
@@ -94,8 +95,10 @@ def command(
     Beside the true errors stand those that `psgraph expect` predicts from the releases alone,
     which is what analysts get.
     """
+    from psgraph.graph.kind import UNDIRECTED
     from psgraph.metrics.comparison import compare
-    from psgraph.metrics.groups import metric_groups
+    from psgraph.metrics.groups import chosen_groups, groups_for
+    from psgraph.privacy.unit import MOST_OF_AN_OWNER
     from psgraph.publication.locations import releases_at
     from psgraph.publication.releases import read_releases
     from psgraph.publication.verification import Originals
@@ -105,20 +108,27 @@ def command(
 
     if report is not None:
         _check_apart(report, releases)
-    groups = tuple(metric_groups()) if "all" in more else more
     stream = open_input(source)
     published = read_releases(releases, roster=stream)
     timestamps = len(published)
+    kind = published.certificates[-1].kind if timestamps else UNDIRECTED
+    groups = tuple(groups_for(kind)) if "all" in more else more
+    chosen_groups(groups, kind)  # refuses what is not defined before anything is compared
     originals = Originals(stream, published, ledger)
-    seen: Iterable[Snapshot] = originals
+    used: list[tuple[int, int]] = []
+    seen: Iterable[Snapshot] = _counted(originals, used)
+    unbounded = source.owner is not None and str(source.source) != "-"  # which is read once
+    if unbounded:  # the truth has the rows that the bound leaves out
+        everything = open_input(replace(source, at_most=MOST_OF_AN_OWNER))
+        seen = _second(seen, Originals(everything, published, ledger).unchecked())
     synthetic: Iterable[SyntheticGraph] = (release.graph for release in published)
     if report is not None:
         from psgraph.reports.curator import Witness
 
         witness = Witness(timestamps)
-        seen, synthetic = witness.watch_originals(originals), witness.watch_releases(synthetic)
+        seen, synthetic = witness.watch_originals(seen), witness.watch_releases(synthetic)
     with progress("Comparing", length=timestamps) as advance, compile_notice():
-        comparison = compare(_counted(seen, advance), synthetic, groups=groups)
+        comparison = compare(_told(seen, advance), synthetic, groups=groups)
     comparison = replace(comparison, input_checked=originals.ledger is not None)
     with waiting("Predicting …"):
         expected = expected_within(published, trust_seconds)
@@ -133,9 +143,18 @@ def command(
             page.write(report)
     if as_json:
         written = {} if report is None else {"report": str(report)}
-        print_json({**comparison.to_dict(), **_expected_data(comparison, expected), **written})
+        owners = {"edges_used": _share(used)} if used else {}
+        predicted = _expected_data(comparison, expected)
+        print_json({**comparison.to_dict(), **owners, **predicted, **written})
     else:
         _show(comparison)
+        if used:
+            truth = "all" if unbounded else "those in use"
+            what = "rows" if kind.flows else "edges"
+            share = f"{100 * _share(used):.1f} % of all are in use"
+            results().print(
+                f"Owners  compared with {truth} of their {what}; {share}", soft_wrap=True
+            )
         _show_expected(comparison, expected)
         results().print(_checked_with(originals.ledger), soft_wrap=True)
         if report is not None:
@@ -172,14 +191,36 @@ def _command(
     return shlex.join([*words, "--report", str(report)])
 
 
-def _counted(snapshots: Iterable[Snapshot], advance: Callable[[], None]) -> Iterator[Snapshot]:
+def _share(used: list[tuple[int, int]]) -> float:
+    """Return the share of the owners' edges that are in use."""
+    kept, there = map(sum, zip(*used, strict=True))
+    return kept / there if there else 1.0
+
+
+def _counted(snapshots: Iterable[Snapshot], used: list[tuple[int, int]]) -> Iterator[Snapshot]:
+    """Count the edges of owners in use and in all."""
+    for snapshot in snapshots:
+        if snapshot.bound is not None and snapshot.owner_sizes is not None:
+            sizes = snapshot.owner_sizes
+            used.append((int(sizes.clip(max=snapshot.bound.at_most).sum()), int(sizes.sum())))
+        yield snapshot
+
+
+def _second(checked: Iterable[Snapshot], snapshots: Iterable[Snapshot]) -> Iterator[Snapshot]:
+    """Yield the second of two readings of a stream, of which the first is checked."""
+    for _, snapshot in zip(checked, snapshots, strict=True):
+        yield snapshot
+
+
+def _told(snapshots: Iterable[Snapshot], advance: Callable[[], None]) -> Iterator[Snapshot]:
+    """Tell the progress of snapshots."""
     for snapshot in snapshots:
         yield snapshot
         advance()
 
 
 def _show(comparison: Comparison) -> None:
-    from psgraph.metrics.groups import PAPER_METRICS, metric_groups
+    from psgraph.metrics.groups import find_metric
 
     console = results()
     console.print(CURATOR_ONLY, style="bold yellow")
@@ -202,8 +243,8 @@ def _show(comparison: Comparison) -> None:
             )
             print_tables(shown)
             console.print()
-    more = (each for name in comparison.groups for each in metric_groups()[name].metrics)
-    best = joined([each.words for each in (*PAPER_METRICS, *more) if each.better == "higher"])
+    shown_metrics = map(find_metric, (*comparison.mean.to_dict(), *comparison.more_mean))
+    best = joined([each.words for each in shown_metrics if each.better == "higher"])
     console.print(f"Higher is better for {best}; lower is better for all others.", style="dim")
 
 

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import click
 
 from psgraph._runtime.durable import write_whole
-from psgraph.streams.options import OPTIONS, InputOption
+from psgraph.streams.option import InputOption
+from psgraph.streams.options import OPTIONS
 
 __all__ = [
     "DEFAULT_NAME",
@@ -55,7 +56,8 @@ class Key:
 
 
 def _input_key(option: InputOption) -> Key:
-    kinds = {"flag": "flag", "path": "path", "curator file": "path", "times": "times"}
+    kinds = {"path": "path", "curator file": "path", "number": "exact"}
+    kinds |= {form: form for form in ("flag", "times")}
     return Key(option.name, kinds.get(option.form, "text"), option.comment, option.example)
 
 

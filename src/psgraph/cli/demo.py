@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,12 +23,13 @@ from psgraph.privacy.guarantee import WEventPrivacy
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
-    from psgraph.metrics.comparison import Comparison
-    from psgraph.metrics.fidelity import Fidelity
+    from psgraph.metrics.comparison import Comparison, Row
+    from psgraph.metrics.metric import Metric
     from psgraph.publication.certificate import Release
 
 __all__ = ["command"]
 
+WITH_LABELS = f"{COMPARED_METHODS[-1]}-with-labels"
 _MARK = ".psgraph-demo"  # says that the files may be replaced
 _PICTURES = ("picture.png", "picture.svg")
 
@@ -36,7 +37,7 @@ _PICTURES = ("picture.png", "picture.svg")
 @click.command(
     "demo",
     cls=Command,
-    short_help="Publish a synthetic stream by two methods, compare, draw.",
+    short_help="Publish a synthetic stream by two methods, with and without labels; compare, draw.",
     examples=["psgraph demo", "psgraph demo --epsilon 1 --window 5 --out /tmp/demo"],
 )
 @click.option(
@@ -47,16 +48,16 @@ _PICTURES = ("picture.png", "picture.svg")
     type=click.Path(path_type=Path),
     help="Where the files go. What an earlier demo left there is replaced.",
 )
-@epsilon_option(default="2")
+@epsilon_option(default="0.5")
 @window_option(default=3)
 @seed_option
 def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None:
-    """Publish a synthetic stream by two methods, compare both with the original, draw one month.
+    """Publish a synthetic stream by two methods, compare with the original, draw one month.
 
     The stream has the messages of a fictional company over twelve months, with departments, hubs,
     people who join, and a merger in September. No real data is in it, so the comparison may be
     shown. It is published by PSGraph, the paper's method, and by PSGraph+, ours, under the same
-    promise.
+    promise; by PSGraph+ also with everyone's department as a public label.
     """
     guarantee = WEventPrivacy(epsilon, window=window)
     _clear(out)
@@ -68,27 +69,40 @@ def command(out: Path, epsilon: Fraction, window: int, seed: int | None) -> None
     with compiling():
         warm_up()
         warm_up_metrics()
-    stream = demo_stream()
-    _write_input(stream, out)
-    with progress("Publishing", length=len(COMPARED_METHODS) * len(stream)) as advance:
-        shown = [_publish(stream, name, guarantee, out, seed, advance) for name in COMPARED_METHODS]
+    labelled = demo_stream(labels=True)
+    plain = demo_stream()
+    _write_input(labelled, out)
+    runs = [_Run(name, name, plain) for name in COMPARED_METHODS]
+    runs.append(_Run(WITH_LABELS, COMPARED_METHODS[-1], labelled))
+    with progress("Publishing", length=len(runs) * len(plain)) as advance:
+        shown = [_publish(run, labelled, guarantee, out, seed, advance) for run in runs]
     with waiting("Drawing …"):
-        picture = _draw(stream, shown, out)
-    _show(stream, shown, out, picture=picture)
+        picture = _draw(labelled, shown, out)
+    _show(labelled, shown, out, picture=picture)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A method, the stream it publishes, and the name of its directory."""
+
+    name: str
+    method: str
+    stream: list[Snapshot]
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """What one method published, and how good it is."""
+    """What one run published, and how good it is."""
 
-    method: str
+    name: str
+    title: str
     releases: list[Release]
     comparison: Comparison
 
 
 def _publish(
-    stream: list[Snapshot],
-    method: str,
+    run: _Run,
+    originals: list[Snapshot],
     guarantee: WEventPrivacy,
     out: Path,
     seed: int | None,
@@ -100,16 +114,17 @@ def _publish(
     from psgraph.publication.publisher import Publisher
 
     releases: list[Release] = []
-    chosen = find_method(method)()
-    with Publisher(chosen, guarantee, out=out / method, seed=seed) as publisher:
+    chosen = find_method(run.method)()
+    title = run.method if run.name == run.method else f"{chosen.title} with labels"
+    with Publisher(chosen, guarantee, out=out / run.name, seed=seed) as publisher:
 
         def published() -> Iterator[Release]:
-            for release in publisher.publish_all(stream):
+            for release in publisher.publish_all(run.stream):
                 releases.append(release)
                 yield release
                 advance()
 
-        return _Shown(method, releases, compare(stream, published()))
+        return _Shown(run.name, title, releases, compare(originals, published()))
 
 
 def _clear(out: Path) -> None:
@@ -122,7 +137,7 @@ def _clear(out: Path) -> None:
                 f"{out} is not empty and not from an earlier demo\nChoose another for --out."
             )
         if (out / _MARK).exists():
-            for name in COMPARED_METHODS:
+            for name in (*COMPARED_METHODS, WITH_LABELS):
                 _clear_releases(out / name)
                 _clear_releases(out / f"{name}.ledger")
         out.mkdir(parents=True, exist_ok=True)
@@ -167,11 +182,19 @@ def _write_input(stream: list[Snapshot], out: Path) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.concat_tables(tables), sink, compression="zstd")
     write_whole(out / "edges.parquet", memoryview(sink.getvalue()))
-    joined: dict[int, str] = {}
+    since: dict[int, tuple[str, str]] = {}
+    stays = []
     for snapshot in stream:
-        for person in snapshot.roster.ids.tolist():
-            joined.setdefault(person, snapshot.time or "")
-    lines = ["id,from", *(f"{person},{day}" for person, day in joined.items())]
+        assert snapshot.roster.labels is not None
+        day, departments = snapshot.time or "", snapshot.roster.labels.column("department")
+        for person, department in enumerate(departments):
+            joined, before = since.get(person, (day, department))
+            if department != before:
+                stays.append(f"{person},{joined},{day},{before}")
+                joined = day
+            since[person] = joined, department or ""
+    stays += [f"{person},{day},,{department}" for person, (day, department) in since.items()]
+    lines = ["id,from,until,department", *stays]
     write_whole(out / "nodes.csv", "\n".join([*lines, ""]).encode())
 
 
@@ -185,10 +208,10 @@ def _draw(stream: list[Snapshot], shown: Sequence[_Shown], out: Path) -> str:
         for name in _PICTURES:
             draw_side_by_side(
                 stream[-1],
-                {each.method: each.releases[-1].graph for each in shown},
+                {each.title: each.releases[-1].graph for each in shown},
                 out / name,
-                title=f"The same promise, two methods: ε = {epsilon}, w = {guarantee.window}",
-                comparisons={each.method: each.comparison for each in shown},
+                title=f"The same promise: ε = {epsilon}, w = {guarantee.window}",
+                comparisons={each.title: each.comparison for each in shown},
             )
     except MissingExtra as error:
         return f"not drawn: {str(error).replace(chr(10), ' ')}"
@@ -201,30 +224,37 @@ def _rows(stream: list[Snapshot], shown: Sequence[_Shown]) -> list[tuple[str, ..
         (
             snapshot.time or str(number),
             f"{snapshot.u.size:,}",
-            *_metrics([each.comparison.rows[number].fidelity for each in shown]),
+            *_metrics([_values(each.comparison.rows[number]) for each in shown]),
         )
         for number, snapshot in enumerate(stream)
     ]
-    return [*rows, ("mean", "", *_metrics([each.comparison.mean for each in shown]))]
+    means = [{**each.comparison.mean.to_dict(), **each.comparison.more_mean} for each in shown]
+    return [*rows, ("mean", "", *_metrics(means))]
 
 
-def _metrics(fidelities: Sequence[Fidelity]) -> Iterator[str]:
-    from psgraph.metrics.groups import PAPER_METRICS
+def _values(row: Row) -> dict[str, float | None]:
+    return {**row.fidelity.to_dict(), **row.more}
 
-    values = [fidelity.to_dict() for fidelity in fidelities]
-    for metric in PAPER_METRICS:
+
+def _shown_metrics() -> tuple[Metric, ...]:
+    from psgraph.metrics.groups import GROUPS, PAPER_METRICS
+
+    return (*PAPER_METRICS, GROUPS["labels"].metrics[0])
+
+
+def _metrics(values: Sequence[Mapping[str, float | None]]) -> Iterator[str]:
+    for metric in _shown_metrics():
         yield " → ".join(metric.number(each[metric.name]) for each in values)
 
 
 def _show(stream: list[Snapshot], shown: Sequence[_Shown], out: Path, *, picture: str) -> None:
-    from psgraph.metrics.groups import PAPER_METRICS
     from psgraph.pictures.style import method_look
 
     console = results()
     console.print(str(shown[0].releases[-1].certificate.promise), style="bold")
-    titles = " → ".join(method_look(each.method).title for each in shown)
-    console.print(f"\n{titles}, the paper's method and ours", style="bold")
-    columns = ("time", "edges", *(f"{each.words} {each.arrow}" for each in PAPER_METRICS))
+    titles = " → ".join(method_look(each.title).title for each in shown)
+    console.print(f"\n{titles}: the paper's method, and ours", style="bold")
+    columns = ("time", "edges", *(f"{each.words} {each.arrow}" for each in _shown_metrics()))
     rows = _rows(stream, shown)
     print_tables(fitted(columns, rows, width=console.width, optional=("edges",), total=True))
     console.print(
@@ -233,14 +263,14 @@ def _show(stream: list[Snapshot], shown: Sequence[_Shown], out: Path, *, picture
         style="dim",
     )
     source = f"{out / 'edges.parquet'} --roster {out / 'nodes.csv'}"
-    compared = f"{out / 'edges.parquet'} again --roster {out / 'nodes.csv'}"
-    places = " and ".join(str(out / each.method) for each in shown)
+    compared = f"{out / 'edges.parquet'} again --roster {out / 'nodes.csv'} --labels department"
+    places = ", ".join(str(out / each.name) for each in shown)
     console.print(
         f"\nPicture    {picture}\n"
         f"Releases   {places}\n"
         f"Input      {out / 'edges.parquet'} and {out / 'nodes.csv'}\n\n"
         "Try, on the same input:\n"
-        f"  {_called()} publish {source} --epsilon 1 --window 5 --out again\n"
+        f"  {_called()} publish {source} --labels department --epsilon 1 --window 5 --out again\n"
         f"  {_called()} compare {compared} --report quality.html",
         soft_wrap=True,
     )

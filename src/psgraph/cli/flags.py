@@ -31,6 +31,7 @@ __all__ = [
     "Settings",
     "access_options",
     "build_method",
+    "database_option",
     "decorated",
     "engine_options",
     "epsilon_option",
@@ -216,6 +217,15 @@ seed_option = click.option(
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else."
+)
+
+database_option = click.option(
+    "--database",
+    metavar="ADDRESS",
+    envvar="PSGRAPH_DATABASE",
+    help="PostgreSQL for tokens, sessions, the queue and the audit log, such as "
+    "postgresql://user@host/name; by default a file in DIR. A password belongs into the "
+    "environment variable PSGRAPH_DATABASE, which other users can't see.",
 )
 
 

@@ -104,7 +104,7 @@ def command(
 def _complete(given: dict[str, Any]) -> None:
     """Prompt for what is missing; without a terminal, refuse."""
     missing = [name for name in ("path", "epsilon", "window", "out") if not given[name]]
-    if not given["roster"] and not given["roster_from_edges"]:
+    if not given["roster"] and not given["left"] and not given["roster_from_edges"]:
         missing.insert(0, "roster")
     if missing and not sys.stdin.isatty():
         options = {"path": "INPUT", "roster": "--roster or --roster-from-edges"}

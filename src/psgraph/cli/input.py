@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from psgraph._runtime.numbers import joined
 from psgraph.cli.flags import Checked, decorated
 from psgraph.cli.screen import note
 from psgraph.errors import InvalidArgument
-from psgraph.streams.options import DROPPING, OPTIONS, InputOption, InputOptions, SourceKind
+from psgraph.privacy.unit import Edge, Unit
+from psgraph.streams.option import InputOption, SourceKind
+from psgraph.streams.options import DROPPING, OPTIONS, InputOptions
 
 if TYPE_CHECKING:
+    from psgraph.graph.kind import Kind
     from psgraph.streams import Stream
     from psgraph.streams.input import Prepared
     from psgraph.streams.overflow import SnapshotStore
@@ -28,6 +32,8 @@ __all__ = [
     "check_input",
     "choose_input",
     "command_line",
+    "declared_kind",
+    "declared_unit",
     "inbox_options",
     "input_option",
     "input_options",
@@ -57,6 +63,8 @@ def _period(text: str) -> str:
 def input_option(name: str, words: str = "") -> Callable[[Function], Function]:
     """Return one option of the table, with its own help or other words."""
     option = OPTIONS[name]
+    if option.switches:
+        return _switches(option)
     shown: dict[str, Any] = {"help": words or option.help}
     if option.form == "flag":
         shown["is_flag"] = True
@@ -69,6 +77,36 @@ def input_option(name: str, words: str = "") -> Callable[[Function], Function]:
     if isinstance(option.default, str):
         shown |= {"default": option.default, "show_default": True}
     return click.option(option.flag, option.name, **shown)
+
+
+def _switches(option: InputOption) -> Callable[[Function], Function]:
+    """Return a flag for each value of a choice. Click would take the last of several."""
+
+    def choose(context: click.Context, flag: click.Parameter, given: bool) -> None:
+        value, chosen = flag.opts[0], context.params.get(option.name)
+        if given and chosen is not None:  # those that are given come first
+            raise click.UsageError(
+                f"--{chosen} and {value} contradict each other\nGive one of them.", context
+            )
+        if given:
+            chosen = value.removeprefix("--")
+        elif chosen is None:
+            chosen = (context.default_map or {}).get(option.name)
+            if chosen is not None and chosen not in option.switches:
+                raise click.UsageError(
+                    f"{option.config_key} = {chosen!r} is none of {joined([*option.switches])}",
+                    context,
+                )
+        context.params[option.name] = chosen
+
+    def add(function: Any) -> Any:
+        for value, words in reversed([*option.switches.items()]):
+            name = f"{option.name}_{value}".replace("-", "_")
+            shown: dict[str, Any] = {"is_flag": True, "expose_value": False, "help": words}
+            function = click.option(f"--{value}", name, callback=choose, **shown)(function)
+        return function
+
+    return add
 
 
 def input_options(function: Function) -> Callable[..., Any]:
@@ -113,7 +151,13 @@ def check_input(source: InputOptions, kind: SourceKind | None = None) -> None:
         source.check(kind, spell=_flag)
     except InvalidArgument as error:
         raise click.UsageError(str(error)) from None
-    if source.roster is not None or source.roster_from_edges or is_prepared(source):
+    try:
+        source.graph_kind()
+        source.unit()
+    except InvalidArgument as error:
+        raise click.UsageError(str(error)) from None
+    declared = source.roster is not None or source.left is not None or source.roster_from_edges
+    if declared or is_prepared(source):
         return
     if Path(source.source).is_dir():
         from psgraph.stores import refuse_unfinished
@@ -122,6 +166,7 @@ def check_input(source: InputOptions, kind: SourceKind | None = None) -> None:
     raise click.UsageError(
         "who are the nodes? That must not be guessed from private edges. Give one of\n"
         "  --roster FILE         the public list of nodes, also of those without an edge\n"
+        "                        (--left FILE --right FILE for two-sided graphs)\n"
         "  --roster-from-edges   the nodes that have an edge; this makes node presence public\n"
         "                        at every timestamp (it is what the paper does)"
     )
@@ -135,6 +180,20 @@ def is_prepared(source: InputOptions) -> bool:
     """Whether INPUT is a store, which knows its nodes; an address always is one."""
     path = str(source.source)
     return "://" in path or (Path(path) / "psgraph-store.json").is_file()
+
+
+def declared_kind(source: InputOptions) -> Kind | None:
+    """Return the kind that the options say; None for a store, which has its own."""
+    return None if is_prepared(source) else source.graph_kind()
+
+
+def declared_unit(source: InputOptions) -> Unit:
+    """Return what is protected, as the options or the store say."""
+    if not is_prepared(source):
+        return source.unit() or Edge()
+    from psgraph.streams.input import unit_of_store
+
+    return unit_of_store(source.source) or Edge()
 
 
 def refuse_private_files(source: InputOptions, *directories: Path | None) -> None:
@@ -166,9 +225,10 @@ def command_line(source: InputOptions) -> list[str]:
     words = []
     for option in source.given():
         if option.flag and option.form != "curator file":
-            words.append(option.flag)
-            if option.form != "flag":
-                words.append(str(getattr(source, option.name)))
+            value = getattr(source, option.name)
+            words.append(f"--{value}" if option.switches else option.flag)
+            if option.form != "flag" and not option.switches:
+                words.append(str(value))
     return words
 
 

@@ -79,7 +79,8 @@ def _described(point: EntryPoint) -> dict[str, Any]:
         caveat: Caveat | None = method.caveat
         return described | {
             "description": (getdoc(kind) or "").partition("\n")[0],
-            "parameters": dict(method.parameters()),
+            "parameters": method.parameters()
+            | {name: getattr(method, name) for name in sorted(method.added_parameters)},
             "private": caveat is None or caveat.factor is not None,
             "privacy": _privacy(caveat),
             "caveat": caveat.text if caveat else None,

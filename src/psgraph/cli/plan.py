@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
@@ -21,12 +21,15 @@ from psgraph.cli.flags import (
 )
 from psgraph.cli.help import Command
 from psgraph.cli.screen import fitted, print_json, print_tables, results
+from psgraph.errors import InvalidArgument
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Edge, Unit
+from psgraph.streams.option import chosen_owner
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from psgraph.publication.planning import Plan, Range
+    from psgraph.publication.planning import OwnerCost, Plan, Range
 
 __all__ = ["command"]
 
@@ -41,10 +44,20 @@ _AROUND = (Fraction(1, 2), 1, 2)  # times ε, worth rehearsing
         "psgraph plan --nodes 10000 --epsilon 1 --window 5",
         "psgraph plan --nodes 10000 --mean-degree 30 --epsilon 1 --window 5",
         "psgraph plan --nodes 10000 --epsilon 1 --window 5 --method der --set order=degrees",
+        "psgraph plan --left 8000 --right 1000 --edges 1300 --epsilon 2 --window 7",
+        "psgraph plan --nodes 300 --directed --owner rider --at-most 1,2,5 --epsilon 2 --window 7",
     ],
 )
+@click.option("--nodes", type=click.IntRange(min=0), metavar="N", help="Nodes on the roster.")
 @click.option(
-    "--nodes", type=click.IntRange(min=0), metavar="N", required=True, help="Nodes on the roster."
+    "--left", type=click.IntRange(min=0), metavar="N", help="Two-sided graphs: nodes on the left."
+)
+@click.option(
+    "--right", type=click.IntRange(min=0), metavar="N", help="Two-sided graphs: nodes on the right."
+)
+@click.option("--directed", is_flag=True, help="For directed graphs.")
+@click.option(
+    "--weights", type=click.IntRange(min=2), metavar="W", help="For graphs with weights up to W."
 )
 @click.option(
     "--edges",
@@ -58,15 +71,40 @@ _AROUND = (Fraction(1, 2), 1, 2)  # times ε, worth rehearsing
     metavar="D",
     help="Mean degree of a snapshot, instead of --edges.",
 )
+@click.option("--labels", is_flag=True, help="The roster has public labels.")
+@click.option("--flows", is_flag=True, help="For flows, which count rows.")
+@click.option(
+    "--owner", metavar="COLUMN", help="Protect all rows of an owner: u, v or another column."
+)
+@click.option(
+    "--at-most",
+    metavar="N,…",
+    help="Edges of an owner that are used at a timestamp; several are compared.",
+)
+@click.option(
+    "--edges-per-owner",
+    type=click.FloatRange(min=1),
+    metavar="D",
+    help="A public guess of the mean, to see which share of edges is used (geometric).",
+)
 @epsilon_option()
 @window_option()
 @method_option
 @settings_option
 @json_option
 def command(
-    nodes: int,
+    nodes: int | None,
+    left: int | None,
+    right: int | None,
+    directed: bool,
+    weights: int | None,
     edges: int | None,
     mean_degree: float | None,
+    labels: bool,
+    flows: bool,
+    owner: str | None,
+    at_most: str | None,
+    edges_per_owner: float | None,
     epsilon: Fraction,
     window: int,
     method: str,
@@ -80,19 +118,83 @@ def command(
     taken from the data is private, and so is what is shown for it. How good the releases would be
     is what `psgraph rehearse` shows.
     """
-    from psgraph.publication.planning import plan
+    from psgraph.graph.kind import DIRECTED, TWO_SIDED, UNDIRECTED
+    from psgraph.publication.planning import owner_costs, plan
 
-    guarantee = WEventPrivacy(epsilon, window=window)
-    made = plan(
-        guarantee,
-        nodes=nodes,
-        edges=_edges(nodes, edges, mean_degree),
-        method=build_method(method, settings, guarantee),
-    )
+    if (left is None) != (right is None) or (nodes is None) == (left is None):
+        raise click.UsageError(
+            "how many nodes are there?\nGive --nodes, or --left and --right for two-sided graphs."
+        )
+    if left is not None and directed:
+        raise click.UsageError("two-sided graphs are not directed\nLeave --directed out.")
+    total = nodes if nodes is not None else (left or 0) + (right or 0)
+    kind = TWO_SIDED if left is not None else DIRECTED if directed else UNDIRECTED
+    if flows and (weights is not None or kind.sides == 1):
+        raise click.UsageError(
+            "flows are of directed and two-sided graphs, and their weights are numbers of rows\n"
+            "Give --directed, or --left and --right, and no --weights."
+        )
+    kind = kind.with_flows() if flows else kind.with_weights(weights)
+    units = _units(owner, at_most, flows=flows, ordered=kind.sides == 2)
+    if edges_per_owner is not None and owner is None:
+        raise click.UsageError("--edges-per-owner is about owners\nGive --owner and --at-most.")
+    plans = [
+        plan(
+            guarantee,
+            nodes=total,
+            edges=_edges(total, edges, mean_degree),
+            method=build_method(method, settings, guarantee),
+            kind=kind,
+            left=left,
+            labels=labels,
+        )
+        for guarantee in (WEventPrivacy(epsilon, window, unit) for unit in units)
+    ]
+    costs = owner_costs(plans, edges_per_owner=edges_per_owner) if owner is not None else ()
     if as_json:
-        print_json(made.to_dict())
+        owners = {"owners": [each.to_dict() for each in costs]} if costs else {}
+        print_json(plans[0].to_dict() | owners)
     else:
-        _show(made)
+        _show(plans[0])
+        if costs:
+            _show_owners(costs, flows=flows)
+
+
+def _units(owner: str | None, at_most: str | None, *, flows: bool, ordered: bool) -> list[Unit]:
+    """Return the units to compare: an edge, or an owner with each of the bounds."""
+    if (owner is None) != (at_most is None):
+        raise click.UsageError("--owner and --at-most go together\nGive both, or neither.")
+    if owner is None or at_most is None:
+        return [Edge()]
+    try:
+        return [
+            chosen_owner(owner, bound.strip(), flows=flows, ordered=ordered, listed=True)
+            for bound in at_most.split(",")
+        ]
+    except InvalidArgument as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _show_owners(costs: Sequence[OwnerCost], *, flows: bool) -> None:
+    """Print what each bound costs and keeps."""
+    thing = "rows" if flows else "edges"
+    console = results()
+    console.print(f"\nAt most N {thing} of an owner are used", style="bold")
+    rows = [
+        (
+            f"{each.at_most:,}",
+            *(_between(found, significant) for found in (each.degree, each.edge_count, each.cell)),
+            NO_VALUE if each.kept is None else _percent(each.kept),
+        )
+        for each in costs
+    ]
+    columns = ("N", "a degree", f"number of {thing}", f"{thing} between classes", f"{thing} used")
+    print_tables(fitted(columns, rows, left=0, width=console.width))
+    console.print(
+        "Off by about so much, in the best and the worst case; above are all cases of the first N. "
+        "A degree shows from about three times its noise on.",
+        style="dim",
+    )
 
 
 def _edges(nodes: int, edges: int | None, mean_degree: float | None) -> int | None:
@@ -154,9 +256,14 @@ def _summary(plan: Plan) -> str:
         else f"charged unevenly, never more than ε = {exact_decimal(guarantee.epsilon)} in a window"
     )
     return (
-        f"{plan.method} on {plan.nodes:,} nodes, {charged}.\n"
+        f"{plan.method} on {plan.nodes:,} nodes{_kind(plan)}, {charged}.\n"
         f"Private: {plan.promise.verdict}. {plan.promise}"
     )
+
+
+def _kind(plan: Plan) -> str:
+    """Say which graphs, unless they are undirected and unweighted."""
+    return f" ({plan.kind})" if plan.kind.to_dict() else ""
 
 
 def _show_effects(console: Console, plan: Plan) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -24,13 +24,14 @@ from psgraph.cli.flags import (
     settings_option,
     window_option,
 )
-from psgraph.cli.input import open_input, tell_curator, tell_of_input
+from psgraph.cli.input import declared_unit, open_input, tell_curator, tell_of_input
 from psgraph.cli.screen import compile_notice, note, progress, reading
-from psgraph.errors import PsgraphError
+from psgraph.errors import KindMismatch, PsgraphError
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Edge, Unit
 
 if TYPE_CHECKING:
-    from psgraph.graph import Snapshot
+    from psgraph.graph import Kind, Snapshot
     from psgraph.methods.base import Method, SummaryChart
     from psgraph.publication.certificate import Certificate, Release
     from psgraph.publication.preview import CheckReport, SnapshotFacts
@@ -68,14 +69,29 @@ class Publication:
     large_epsilon: bool
     measure_again: bool
     settings: Settings
+    unit: Unit = field(default=Edge(), init=False)
 
     @property
     def guarantee(self) -> WEventPrivacy:
         """The promise."""
-        return WEventPrivacy(self.epsilon, window=self.window)
+        return WEventPrivacy(self.epsilon, self.window, self.unit)
 
-    def arguments(self, *, noise: str) -> dict[str, Any]:
-        """Return the arguments of a `Publisher`, after checking them against the ledger."""
+    def protecting(self, source: InputOptions) -> Publication:
+        """Return the same under the unit that the options of the input say."""
+        from psgraph.publication.terms import thin_budget
+
+        made = replace(self)
+        object.__setattr__(made, "unit", declared_unit(source))
+        if told := thin_budget(made.guarantee):
+            note(f"Warning: {told}")
+        return made
+
+    def arguments(self, kind: Kind | None, *, noise: str) -> dict[str, Any]:
+        """Return the arguments of a `Publisher`, after checking them against the ledger.
+
+        `kind` is that of the input, if the options say it: a store has its own.
+        """
+        from psgraph.methods.registry import check_kind
         from psgraph.publication.history import check_history
         from psgraph.publication.locations import ledger_of
 
@@ -90,7 +106,11 @@ class Publication:
             "large_epsilon": self.large_epsilon,
             "measure_again": self.measure_again,
         }
-        check_history(**arguments)
+        try:
+            check_kind(arguments["method"], kind)
+        except KindMismatch as error:
+            raise click.UsageError(str(error)) from None
+        check_history(**arguments, kind=kind)
         return arguments
 
 
@@ -131,7 +151,7 @@ _OPTIONS = (
 
 def publication_options(function: Function) -> Callable[..., Any]:
     """Add the options of a publication, passed to the command as one `Publication`."""
-    names = [each.name for each in fields(Publication)]
+    names = [each.name for each in fields(Publication) if each.init]
 
     @functools.wraps(function)
     def with_publication(**given: Any) -> Any:
@@ -327,6 +347,7 @@ def publish_source(
         Opens the publisher. Called after the input was checked, since it may write.
     """
     from psgraph._runtime.resources import keep_freed_memory, phase, stopwatch
+    from psgraph.graph.left_out import published_as
     from psgraph.publication.preview import report_on
     from psgraph.streams.overflow import Overflow
 
@@ -336,6 +357,8 @@ def publish_source(
         with phase("total"), phase("read"), reading("Checking the input"):
             snapshots, stream, seen = _checked(source, method, overflow)
         length, tally.times, tally.held_back = stream.length, stream.times, stream.held_back
+        if told := published_as(stream.dropped):
+            note(told)
         if not stream.prepared:
             length = len(seen)
             tell_of_ends(report_on(stream, seen))
@@ -347,7 +370,10 @@ def publish_source(
         ):
             tally.sealed = publisher.spending.timestamps
             missing = _missing_files(publisher.out, tally.sealed)
-            for release in publisher.publish_all(snapshots, times=tally.times, seen=tally.see):
+            published = publisher.publish_all(
+                snapshots, times=tally.times, dropped=stream.dropped, seen=tally.see
+            )
+            for release in published:
                 tally.add(release)
                 advance()
             tally.rewritten = sum(path.exists() for path in missing)
@@ -383,7 +409,7 @@ def _checked(
     from psgraph.publication.preview import observed, refuse_empty
 
     stream = open_input(source, overflow)
-    if told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared):
+    if told := memory_note(method, nodes=stream.nodes, prepared=stream.prepared, kind=stream.kind):
         note(told)
     seen: list[SnapshotFacts] = []
     if stream.prepared:

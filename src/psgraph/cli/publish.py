@@ -15,7 +15,7 @@ from psgraph.cli.check import run_check, show_check
 from psgraph.cli.config import config_option
 from psgraph.cli.flags import EngineChoice, engine_options, json_option, measure_again_option
 from psgraph.cli.help import Command
-from psgraph.cli.input import input_options, is_prepared, refuse_private_files
+from psgraph.cli.input import declared_kind, input_options, is_prepared, refuse_private_files
 from psgraph.cli.publication import (
     EarlyEnd,
     Publication,
@@ -77,6 +77,9 @@ def publish(
     u, v, time. - reads a table from standard input. --columns names other columns. A store that
     psgraph prepare wrote needs none of the options of INPUT.
 
+    Releases are undirected and unweighted unless --directed, --left with --right, or --weights
+    is given.
+
     DIR gets NNNNNN.parquet (columns u, v) and NNNNNN.json (what was promised and spent) for
     every timestamp, and the node lists in DIR/nodes. With more than 131,072 nodes NNNNNN is a
     directory of Parquet parts. All of INPUT is checked before the first release is made. The
@@ -89,11 +92,12 @@ def publish(
 
     clear_scratch()
     refuse_private_files(source, publication.out)
+    publication = publication.protecting(source)
     if dry_run:
         _dry_run(source, publication, noise=noise, as_json=as_json)
         return
     with EarlyEnd(publication.out):
-        arguments = publication.arguments(noise=noise)
+        arguments = publication.arguments(declared_kind(source), noise=noise)
         with engine.open(str(source.source) if is_prepared(source) else None) as opened:
             begin = partial(Publisher, engine=opened, **arguments)
             tally = publish_source(source, arguments["method"], begin)
@@ -121,7 +125,7 @@ def publish(
 
 
 def _dry_run(source: InputOptions, publication: Publication, *, noise: str, as_json: bool) -> None:
-    arguments = publication.arguments(noise=noise)
+    arguments = publication.arguments(declared_kind(source), noise=noise)
     sealed = _sealed(arguments["ledger"])
     found = run_check(source, arguments["method"], publication.guarantee, sealed=sealed)
     if as_json:

@@ -94,6 +94,11 @@ def _picture(text: str) -> Path:
     "guess.",
 )
 @click.option(
+    "--labels",
+    is_flag=True,
+    help="Use the public labels of the public stream, such as the departments of the demo.",
+)
+@click.option(
     "--timestamps",
     type=click.IntRange(min=1),
     metavar="T",
@@ -182,6 +187,7 @@ def command(
 
     The public stream is resized to N nodes and about M edges per snapshot; its degrees, triangles
     and changes over time stay as they are. Verdicts have the thresholds of the quality report.
+    Rehearsals are of undirected graphs without weights: a file is read as such.
     """
     from psgraph.reports.rehearsal import rehearsal_dict
 
@@ -263,7 +269,10 @@ def _command(like: str, choices: Mapping[str, Any]) -> str:
     """Return the command line that makes the same table."""
     words = ["psgraph", "rehearse", "--like", like]
     for name, value in choices.items():
-        if value is None:
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(f"--{name}")
             continue
         values = value if isinstance(value, tuple) else (value,)
         shown = [exact_decimal(each) if name == "epsilons" else f"{each}" for each in values]
@@ -289,7 +298,7 @@ def _show(found: Rehearsal, *, all_metrics: bool) -> None:
     console.print(f"{page.LEGEND}   mean ± standard deviation over repetitions", style="dim")
     if any(not cell.promise.kept for cell in found.cells):
         console.print("† does not keep the promise; see `psgraph methods`", style="dim")
-    console.print(facts(page.explanations()), style="dim")
+    console.print(facts(page.explanations(found)), style="dim")
     if all_metrics:
         console.print()
         columns, rows = page.all_metrics_table(found)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from psgraph._runtime.durable import write_whole
 from psgraph._runtime.extras import require_service
-from psgraph.cli.flags import json_option
+from psgraph.cli.flags import database_option, json_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note
 
@@ -31,6 +31,7 @@ def _adoption(text: str) -> tuple[str, Path]:
     examples=[
         "psgraph serve service",
         "psgraph serve service --adopt calls=releases",
+        "psgraph serve service --workers 0 --database postgresql://psgraph@db/psgraph",
         "psgraph serve service --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem "
         "--hostname psgraph.example.org",
     ],
@@ -85,6 +86,11 @@ def _adoption(text: str) -> tuple[str, Path]:
     "sealed; find out why first. May be repeated.",
 )
 @click.option("--new-curator-token", is_flag=True, help="Print a new curator token.")
+@click.option(
+    "--new-administrator-token",
+    is_flag=True,
+    help="Print a token that manages tokens and streams, and sees no data.",
+)
 @click.option(
     "--new-key",
     is_flag=True,
@@ -169,12 +175,21 @@ def _adoption(text: str) -> tuple[str, Path]:
     metavar="N",
     help="How long a browser stays signed in.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(0, 1),
+    default=1,
+    show_default=True,
+    help="0: publish nothing, which `psgraph worker` does, in as many processes as needed.",
+)
+@database_option
 @json_option
 def command(
     directory: Path,
     adopt: tuple[str, ...],
     measure_again: tuple[str, ...],
     new_curator_token: bool,
+    new_administrator_token: bool,
     new_key: bool,
     token_file: Path | None,
     max_upload_bytes: int,
@@ -185,6 +200,7 @@ def command(
     uploads: int,
     upload_memory: int,
     connections: int,
+    workers: int,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -195,6 +211,9 @@ def command(
 
     The service listens on this machine only, unless --host names another address. That needs
     --tls-cert and --tls-key, or --behind-proxy.
+
+    One process does everything by default. With --workers 0 it answers requests only, and can be
+    started several times; `psgraph worker` publishes.
 
     Ctrl-C or SIGTERM ends it after the timestamp in progress, with exit code 0.
     """
@@ -217,7 +236,8 @@ def command(
         upload_memory=upload_memory,
         connections=connections,
     )
-    settings = Settings(directory, limits=limits, **options)
+    part: Literal["all", "web"] = "all" if workers else "web"
+    settings = Settings(directory, limits=limits, part=part, **options)
     service = Service(settings, new_key=new_key)
     try:
         for name, out in adoptions:
@@ -228,6 +248,8 @@ def command(
                 raise click.UsageError(f"--measure-again names no stream of {directory}: {name!r}")
             service.streams.measure_again(streams[name], SERVICE)
         token = service.first_token(again=new_curator_token)
+        if new_administrator_token:
+            click.echo(f"Administrator token: {service.new_administrator()}", err=as_json)
         if token is not None and token_file is not None:
             write_whole(token_file, f"{token}\n".encode(), owner_only=True)
             token = None

@@ -19,6 +19,7 @@ from psgraph.cli.config import config_option
 from psgraph.cli.flags import EngineChoice, engine_options
 from psgraph.cli.help import Command
 from psgraph.cli.input import (
+    declared_kind,
     inbox_options,
     refuse_private_files,
     silence_warnings,
@@ -108,6 +109,7 @@ def command(
     clear_scratch()
     inbox = Path(source.source)
     refuse_private_files(source, publication.out, inbox)
+    publication = publication.protecting(source)
 
     from psgraph.methods.registry import memory_note
     from psgraph.publication.publisher import Publisher
@@ -118,11 +120,11 @@ def command(
 
     Inbox(inbox)  # refuses what can't be watched, before a ledger is started
     with EarlyEnd(publication.out):
-        arguments = publication.arguments(noise="exact")
+        arguments = publication.arguments(declared_kind(source), noise="exact")
     method, seeded = arguments["method"], publication.seed is not None
     silence_warnings(source)
     nodes, rows = nodes_of(source), Reading.of(source)
-    if needed := memory_note(method, nodes=nodes.count, prepared=False):
+    if needed := memory_note(method, nodes=nodes.count, prepared=False, kind=declared_kind(source)):
         note(needed)
     window = publication.window
     with EarlyEnd(publication.out), _stopping() as stop:
@@ -155,6 +157,8 @@ def command(
                 ids=source.ids,
                 unknown_nodes=source.unknown_nodes,
                 unknown_nodes_to=source.unknown_nodes_to,
+                kind=nodes.kind,
+                unit=source.unit(),
             ):
                 waits = isinstance(arrival, Waiting)
                 if isinstance(arrival, Waiting):

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
+import pyarrow as pa
+
 from psgraph._runtime.durable import as_path
 from psgraph.client.http import Http
 from psgraph.client.mirror import Pulled, pull
@@ -22,6 +24,7 @@ View = TypeVar("View")
 
 _API = "/api/v1"
 _PAGE = 1000
+_LONGEST_WAIT = 15  # seconds, of one request that waits for a release
 _CONTENT_TYPES = {
     **dict.fromkeys([".csv", ".csv.gz", ".csv.zst", ".txt", ".txt.gz", ".txt.zst"], "text/csv"),
     ".parquet": "application/vnd.apache.parquet",
@@ -50,6 +53,9 @@ class StreamInfo:
     method: str
     parameters: Mapping[str, Any]
     roster: str
+    kind: str
+    weights: int | None
+    labels: str | None
     source: str
     period: str | None
     public: bool
@@ -125,6 +131,7 @@ class Token:
     created: str
     expires: str | None
     revoked: str | None
+    used: str | None = None
     token: str | None = field(default=None, repr=False)
 
 
@@ -175,7 +182,13 @@ class Client:
 
     def streams(self) -> list[StreamInfo]:
         """List the streams that the token may see."""
-        return [_view(StreamInfo, each) for each in self._get("/streams")]
+        found: list[StreamInfo] = []
+        while True:
+            after = {"after": found[-1].name} if found else {}
+            page = self._get(f"/streams?{urlencode({'limit': _PAGE, **after})}")
+            found += (_view(StreamInfo, each) for each in page)
+            if len(page) < _PAGE:
+                return found
 
     def stream(self, name: str) -> StreamInfo:
         """Return the terms and the progress of a stream."""
@@ -190,10 +203,22 @@ class Client:
         content = {"name": name, "epsilon": str(epsilon), "window": window, **terms}
         return _view(StreamInfo, self._send("POST", "/streams", content))
 
-    def put_roster(self, stream: str, file: str | Path) -> int:
-        """Set the public node list of a stream; it can only grow. Return its length."""
+    def change_stream(
+        self, name: str, *, title: str | None = None, activity: str | None = None
+    ) -> StreamInfo:
+        """Change the title of a stream, or make it "active", "paused" or "archived"."""
+        given = {"title": title, "activity": activity}
+        change = {key: value for key, value in given.items() if value is not None}
+        return _view(StreamInfo, self._send("PATCH", _of(name), change))
+
+    def put_roster(self, stream: str, file: str | Path, *, side: str | None = None) -> int:
+        """Set the public node list of a stream; it can only grow. Return its length.
+
+        A two-sided stream has two: give `side`, "left" or "right".
+        """
         path = as_path(file, "the roster")
-        answer = self._upload("PUT", f"{_of(stream)}/roster", path, {})
+        chosen = {} if side is None else {"side": side}
+        answer = self._upload("PUT", f"{_of(stream)}/roster", path, chosen)
         return int(answer["nodes"])
 
     # ---- posting, for curators ----
@@ -226,6 +251,16 @@ class Client:
         headers = {"Idempotency-Key": key or secrets.token_urlsafe(24)}
         path = as_path(file, "the events")
         return _view(Posted, self._upload("POST", f"{_of(stream)}/events", path, {}, headers))
+
+    def preview(self, stream: str, file: str | Path) -> Mapping[str, Any]:
+        """Return what the service would read from a file. Stores nothing; private."""
+        path = as_path(file, "the data")
+        found: Mapping[str, Any] = self._upload("POST", f"{_of(stream)}/preview", path, {})
+        return found
+
+    def comparison(self, stream: str) -> Mapping[str, Any]:
+        """Compare the releases with the originals that are kept. Private."""
+        return self._object(f"{_of(stream)}/comparison")
 
     def state(self, stream: str, timestamp: int) -> State:
         """Return the state of a timestamp."""
@@ -269,6 +304,27 @@ class Client:
         directory = as_path(to, "the directory")
         return pull(self._http, _API + _of(stream), self.releases(stream), directory, progress)
 
+    def follow(self, stream: str, *, since: int = 0) -> Iterator[ReleaseInfo]:
+        """Yield releases as they appear, from `since` on; never ends by itself."""
+        while True:
+            query = urlencode({"since": since, "wait": _LONGEST_WAIT})
+            for each in self._get(f"{_of(stream)}/releases?{query}"):
+                since += 1
+                yield _view(ReleaseInfo, each)
+
+    def edges(self, stream: str, timestamp: int) -> pa.Table:
+        """Return the edges of a release in memory, with columns u and v.
+
+        `pull` checks files against their certificates; this does not.
+        """
+        path = f"{_API}{_of(stream)}/releases/{timestamp}/edges?format=arrow"
+        return pa.ipc.open_stream(self._http.content(path)).read_all()
+
+    def export(self, stream: str, to: str | Path, *, format: str = "parquet") -> None:
+        """Download all public files of a stream as one ZIP archive."""
+        query = urlencode({"format": format})
+        self._http.download(f"{_API}{_of(stream)}/export?{query}", as_path(to, "the archive"))
+
     # ---- oversight and administration ----
 
     def budget(self, stream: str) -> Mapping[str, Any]:
@@ -299,7 +355,9 @@ class Client:
         return [_view(Token, each) for each in self._get("/tokens")]
 
     def create_token(self, role: str, **options: Any) -> Token:
-        """Create a token: "curator", "analyst" or "auditor". Its secret is shown only once.
+        """Create a token: "curator", "analyst", "auditor", or "administrator" by one of these.
+
+        Its secret is shown only once.
 
         `options` are those of ``POST /tokens``: label, streams, expires_days.
         """

@@ -13,7 +13,7 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.engines.parallel import mapped, thread_count
-from psgraph.graph.kind import triangular_cell
+from psgraph.graph.kind import ordered_cell, triangular_cell
 
 __all__ = [
     "add_block_counts",
@@ -31,22 +31,25 @@ __all__ = [
 
 @kernel
 def add_split_degrees(
-    u: Positions, v: Positions, labels: Positions, inner: Integers, outer: Integers
+    u: Positions, v: Positions, labels: Positions, shift: int, inner: Integers, outer: Integers
 ) -> None:
-    """Count neighbours inside and outside the own block."""
+    """Count neighbours inside and outside the own block, per side.
+
+    The degree of a second end is listed `shift` further on: see `psgraph.engines.sides`.
+    """
     for edge in range(u.size):
         x, y = u[edge], v[edge]
         if labels[x] == labels[y]:
             inner[x] += 1
-            inner[y] += 1
+            inner[y + shift] += 1
         else:
             outer[x] += 1
-            outer[y] += 1
+            outer[y + shift] += 1
 
 
 @kernel
 def common_edges(u: Positions, v: Positions, other_u: Positions, other_v: Positions) -> int:
-    """Edges in both of two sorted lists."""
+    """Edges in both of two sorted lists; of those listed several times, the smaller number."""
     found = here = 0
     for edge in range(other_u.size):
         x, y = other_u[edge], other_v[edge]
@@ -54,6 +57,7 @@ def common_edges(u: Positions, v: Positions, other_u: Positions, other_v: Positi
             here += 1
         if here < u.size and u[here] == x and v[here] == y:
             found += 1
+            here += 1  # a pair that is listed several times is found once for each
     return found
 
 
@@ -68,24 +72,49 @@ def add_group_degrees(u: Positions, v: Positions, labels: Positions, degrees: In
 
 @kernel
 def add_block_counts(
-    u: Positions, v: Positions, labels: Positions, blocks: int, inside: bool, counts: Integers
+    u: Positions,
+    v: Positions,
+    labels: Positions,
+    tail_labels: Positions,
+    columns: int,
+    ordered: bool,
+    inside: bool,
+    counts: Integers,
 ) -> None:
-    """Count edges per cell, for a number of cells that fits into memory."""
+    """Count edges per cell, for a number of cells that fits into memory.
+
+    `columns` is the number of blocks of second ends; pairs of blocks are `ordered` if edges have
+    two sides.
+    """
     for edge in range(u.size):
-        cell = triangular_cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
+        a, b = np.int64(labels[u[edge]]), np.int64(tail_labels[v[edge]])
+        if ordered:
+            cell = ordered_cell(a, b, columns, inside)
+        else:
+            cell = triangular_cell(a, b, columns, inside)
         if cell >= 0:
             counts[cell] += 1
 
 
 @kernel
 def block_keys(
-    u: Positions, v: Positions, labels: Positions, blocks: int, inside: bool
+    u: Positions,
+    v: Positions,
+    labels: Positions,
+    tail_labels: Positions,
+    columns: int,
+    ordered: bool,
+    inside: bool,
 ) -> Integers:
     """The cell of every edge, leaving out those inside a block unless `inside`."""
     keys = np.empty(u.size, dtype=np.int64)
     found = 0
     for edge in range(u.size):
-        cell = triangular_cell(np.int64(labels[u[edge]]), np.int64(labels[v[edge]]), blocks, inside)
+        a, b = np.int64(labels[u[edge]]), np.int64(tail_labels[v[edge]])
+        if ordered:
+            cell = ordered_cell(a, b, columns, inside)
+        else:
+            cell = triangular_cell(a, b, columns, inside)
         if cell >= 0:
             keys[found] = cell
             found += 1

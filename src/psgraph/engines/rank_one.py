@@ -11,6 +11,9 @@ Every block has its own stream of random numbers, a function of the key and the 
 of many edges is cut into pieces, rows of its grids, each with its own stream; the pieces depend on
 the model only.
 
+Where edges have two sides, first ends and second ends have weights and classes of their own, and
+all grids are rectangles; a node's pair with itself is drawn like any other and left out.
+
 Written by hand because no library samples *many* rank-one blocks at once; a multigraph with
 repeated edges dropped, the usual shortcut, loses several per cent of the edges.
 """
@@ -29,6 +32,7 @@ from psgraph._runtime.jit import kernel
 from psgraph._runtime.kernels import group_nodes
 from psgraph.engines.counter_based import exponential, start_stream, uniform
 from psgraph.engines.runner import Job
+from psgraph.engines.sides import Sides
 from psgraph.graph.kind import UNDIRECTED, pack_pair, pack_unordered, triangle, triangle_row
 
 __all__ = ["TASK_EDGES", "Blocks", "block_job", "cuts", "weight_classes"]
@@ -46,7 +50,10 @@ class Blocks:
     """A random graph of rank-one blocks: x in block a and y in block b are joined with
     probability min(1, rate·weight_x·weight_y), independently, for every (a, b, rate) listed.
 
-    Pairs not listed have no edges. A pair (a, a) means the unordered pairs inside block a.
+    Pairs not listed have no edges. A pair (a, a) means the pairs inside block a.
+
+    If edges have two `sides`, (a, b) means the edges from x in block a to y ≠ x in block b, and
+    `weights` are listed like degrees per side.
     """
 
     weights: Floats
@@ -54,6 +61,7 @@ class Blocks:
     heads: Labels
     tails: Labels
     rates: Floats
+    sides: Sides | None = None
 
 
 class Pieces(NamedTuple):
@@ -97,11 +105,16 @@ def block_job(
         A block that expects more is cut into pieces.
     """
     communities = int(blocks.labels.max()) + 1 if blocks.labels.size else 0
-    classes = weight_classes(blocks.weights, blocks.labels, communities)
-    totals = np.bincount(blocks.labels, weights=blocks.weights, minlength=communities)
-    expected = blocks.rates * totals[blocks.heads] * totals[blocks.tails]
-    pieces, expected = _pieces(blocks, classes, expected, piece_edges)
-    shared = (classes, blocks.heads, blocks.tails, blocks.rates, pieces, key)
+    sides = blocks.sides or Sides.undirected(blocks.labels.size)
+    first, second = sides.split(blocks.weights)
+    rows = columns = weight_classes(first, blocks.labels, communities)
+    if not sides.alike:
+        columns = weight_classes(second, blocks.labels, communities)
+    of_first, of_second = sides.sums(blocks.weights, blocks.labels, communities)
+    expected = blocks.rates * of_first[blocks.heads] * of_second[blocks.tails]
+    grids = Grids(rows, columns, not sides.alike)
+    pieces, expected = _pieces(blocks, grids, expected, piece_edges)
+    shared = (grids, blocks.heads, blocks.tails, blocks.rates, pieces, key)
     return Job(_draw_blocks, cuts(expected, task_edges), shared)
 
 
@@ -119,8 +132,9 @@ def cuts(expected: Floats, most: int) -> list[tuple[int, int]]:
     return list(pairwise(found))
 
 
-def _pieces(blocks: Blocks, classes: Classes, expected: Floats, most: int) -> tuple[Pieces, Floats]:
+def _pieces(blocks: Blocks, grids: Grids, expected: Floats, most: int) -> tuple[Pieces, Floats]:
     """Cut the blocks that expect more than `most` edges; returns what each piece expects."""
+    rows, columns, ordered = grids
     small = np.flatnonzero(expected <= most)
     nothing = np.zeros(small.size, dtype=np.int64)
     whole = (small, nothing - 1, nothing - 1, nothing, nothing, nothing)
@@ -129,94 +143,93 @@ def _pieces(blocks: Blocks, classes: Classes, expected: Floats, most: int) -> tu
     for block in np.flatnonzero(expected > most).tolist():
         a, b = int(blocks.heads[block]), int(blocks.tails[block])
         number = 0
-        for one in range(int(classes.first[a]), int(classes.first[a + 1])):
-            begin = one if a == b else int(classes.first[b])
-            for other in range(begin, int(classes.first[b + 1])):
-                chance = blocks.rates[block] * classes.tops[one] * classes.tops[other]
-                for rows, pairs in _stripes(classes.bounds, one, other, float(chance), most):
+        for one in range(int(rows.first[a]), int(rows.first[a + 1])):
+            begin = one if a == b and not ordered else int(columns.first[b])
+            for other in range(begin, int(columns.first[b + 1])):
+                chance = float(blocks.rates[block] * rows.tops[one] * columns.tops[other])
+                same = one == other and not ordered
+                sizes = _class_size(rows, one), _class_size(columns, other)
+                for stripe, pairs in _stripes(*sizes, same, chance, most):
                     number += 1
-                    cut.append((block, one, other, *rows, number))
-                    expected_of_cut.append(pairs * min(float(chance), 1.0))
-    columns = np.array(cut, dtype=np.int64).reshape(-1, 6).T
-    pieces = Pieces(*(np.append(*both) for both in zip(whole, columns, strict=True)))
+                    cut.append((block, one, other, *stripe, number))
+                    expected_of_cut.append(pairs * min(chance, 1.0))
+    fields = np.array(cut, dtype=np.int64).reshape(-1, 6).T
+    pieces = Pieces(*(np.append(*both) for both in zip(whole, fields, strict=True)))
     return pieces, np.append(expected[small], expected_of_cut)
 
 
+def _class_size(classes: Classes, number: int) -> int:
+    return int(classes.bounds[number + 1] - classes.bounds[number])
+
+
 def _stripes(
-    bounds: Integers, one: int, other: int, chance: float, most: int
+    rows: int, columns: int, same: bool, chance: float, most: int
 ) -> list[tuple[tuple[int, int], float]]:
     """Cut the grid of two classes into rows with at most about `most` candidates."""
-    rows, columns = (int(bounds[at + 1] - bounds[at]) for at in (one, other))
-    pairs = float(UNDIRECTED.pairs(rows) if one == other else rows * columns)
+    pairs = float(UNDIRECTED.pairs(rows) if same else rows * columns)
     stripes = int(np.ceil(pairs * min(chance, 1.0) / most))
     if stripes <= 1:
         return [((0, rows), pairs)]
     shares = np.arange(stripes + 1) / stripes
     # Inside one class row r has r pairs.
-    ends = (rows * (np.sqrt(shares) if one == other else shares)).astype(np.int64).tolist()
+    ends = (rows * (np.sqrt(shares) if same else shares)).astype(np.int64).tolist()
     ends[-1] = rows
     return [(between, pairs / stripes) for between in pairwise(ends)]
 
 
 def _draw_blocks(
     between: tuple[int, int],
-    classes: Classes,
+    grids: Grids,
     heads: Positions,
     tails: Positions,
     rates: Floats,
     pieces: Pieces,
     key: int,
 ) -> Integers:
-    chosen = Pieces(*(column[slice(*between)] for column in pieces))
-    return _sample(*classes, heads, tails, rates, *chosen, np.uint64(key))
+    chosen = Pieces(*(field[slice(*between)] for field in pieces))
+    return _sample(*grids, heads, tails, rates, chosen, np.uint64(key))
 
 
 @kernel
 def _sample(
-    members: Positions,
-    weights: Floats,
-    first: Integers,
-    bounds: Integers,
-    tops: Floats,
+    rows: Classes,
+    columns: Classes,
+    ordered: bool,
     heads: Positions,
     tails: Positions,
     rates: Floats,
-    block: Integers,
-    one: Integers,
-    other: Integers,
-    begin: Integers,
-    end: Integers,
-    number: Integers,
+    pieces: Pieces,
     key: np.uint64,
 ) -> Integers:
-    """Draw some pieces; the six arrays from `block` on are `Pieces`."""
+    """Draw some pieces."""
     keys, found = np.empty(1 << 12, dtype=np.int64), 0
     state = np.empty(4, dtype=np.uint64)
-    for piece in range(block.size):
-        a, b, rate = heads[block[piece]], tails[block[piece]], rates[block[piece]]
-        start_stream(state, key, pack_pair(a, b), number[piece])
-        if one[piece] >= 0:
+    for piece in range(pieces.block.size):
+        block, one, other = pieces.block[piece], pieces.one[piece], pieces.other[piece]
+        a, b, rate = heads[block], tails[block], rates[block]
+        start_stream(state, key, pack_pair(a, b), pieces.number[piece])
+        if one >= 0:
             keys, found = _walk(
-                members, weights, bounds, tops, one[piece], other[piece], begin[piece],
-                end[piece], rate, state, keys, found,
+                rows, columns, ordered, one, other, pieces.begin[piece], pieces.end[piece], rate,
+                state, keys, found,
             )  # fmt: skip
             continue
-        for row_class in range(first[a], first[a + 1]):
-            for column_class in range(row_class if a == b else first[b], first[b + 1]):
-                rows = bounds[row_class + 1] - bounds[row_class]
+        for row_class in range(rows.first[a], rows.first[a + 1]):
+            first = row_class if a == b and not ordered else columns.first[b]
+            for column_class in range(first, columns.first[b + 1]):
+                end = rows.bounds[row_class + 1] - rows.bounds[row_class]
                 keys, found = _walk(
-                    members, weights, bounds, tops, row_class, column_class, np.int64(0),
-                    rows, rate, state, keys, found,
+                    rows, columns, ordered, row_class, column_class, np.int64(0), end, rate,
+                    state, keys, found,
                 )  # fmt: skip
     return keys[:found].copy()
 
 
 @kernel
 def _walk(
-    members: Positions,
-    weights: Floats,
-    bounds: Integers,
-    tops: Floats,
+    row_classes: Classes,
+    column_classes: Classes,
+    ordered: bool,
     one: Whole,
     other: Whole,
     begin: Whole,
@@ -227,9 +240,9 @@ def _walk(
     found: int,
 ) -> tuple[Integers, int]:
     """Draw rows `begin` to `end` of the grid of two classes: the keys, and how many there are."""
-    columns = bounds[other + 1] - bounds[other]
-    same = one == other
-    chance = min(rate * tops[one] * tops[other], 1.0)
+    columns = column_classes.bounds[other + 1] - column_classes.bounds[other]
+    same = one == other and not ordered
+    chance = min(rate * row_classes.tops[one] * column_classes.tops[other], 1.0)
     if chance <= 0.0:
         return keys, found
     # An exponential variable, scaled and rounded down, is a geometric one.
@@ -251,16 +264,19 @@ def _walk(
         elif column >= width:
             row += column // width
             column %= width
-        here, there = bounds[one] + row, bounds[other] + column
-        wanted = rate * weights[here] * weights[there]
+        here, there = row_classes.bounds[one] + row, column_classes.bounds[other] + column
+        wanted = rate * row_classes.weights[here] * column_classes.weights[there]
         if wanted < chance and uniform(state) * chance >= wanted:
+            continue
+        x, y = row_classes.members[here], column_classes.members[there]
+        if x == y:
             continue
         if found == keys.size:
             longer = np.empty(2 * keys.size, dtype=np.int64)
             for done in range(found):  # a slice would take seconds to compile
                 longer[done] = keys[done]
             keys = longer
-        keys[found] = pack_unordered(members[here], members[there])
+        keys[found] = pack_pair(x, y) if ordered else pack_unordered(x, y)
         found += 1
 
 
@@ -287,6 +303,22 @@ class Classes(NamedTuple):
     first: Integers
     bounds: Integers
     tops: Floats
+
+
+class Grids(NamedTuple):
+    """Between which classes the pairs of nodes are: those of first ends and of second ends.
+
+    Attributes
+    ----------
+    rows, columns
+        The same classes, if both ends are alike.
+    ordered
+        Whether edges have two sides. If not, the grid of a class with itself is a triangle.
+    """
+
+    rows: Classes
+    columns: Classes
+    ordered: bool
 
 
 def weight_classes(weights: Floats, labels: Positions, communities: int) -> Classes:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -19,10 +19,20 @@ from psgraph.errors import OutputError
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows
 
-__all__ = ["MEMORY_BYTES", "ReleasedParts", "Scratch", "ScratchPart"]
+__all__ = ["MEMORY_BYTES", "ReleasedParts", "Scratch", "ScratchPart", "as_pairs"]
 
 
 MEMORY_BYTES = 1 << 29
+
+
+def as_pairs(edges: Pairs | tuple[Positions, Positions]) -> Pairs:
+    """Return what a task returned for a part: two ends, and weights if it gave `Pairs` of them.
+
+    >>> pairs = Pairs(np.array([0]), np.array([1]), np.array([7]))
+    >>> as_pairs(pairs).weight, as_pairs((pairs.u, pairs.v)).weight
+    (array([7]), None)
+    """
+    return edges if isinstance(edges, Pairs) else Pairs(*edges)
 
 
 class Scratch:
@@ -68,22 +78,30 @@ class ScratchPart:
         self._keys: list[Integers] = []
         self._lock = threading.Lock()
         self._sorted: Pairs | None = None
+        self._size, self._weighted = 0, False
 
     def __call__(self) -> Pairs:
         if self._sorted is not None:
             return self._sorted
-        ends: Positions = np.fromfile(self._path, dtype=np.int32)
-        return Pairs(ends[: ends.size // 2], ends[ends.size // 2 :])
+        size = self._size
+        with self._path.open("rb") as file:
+            ends: Positions = np.fromfile(file, dtype=np.int32, count=2 * size)
+            weight = np.fromfile(file, dtype=np.int64) if self._weighted else None
+        return Pairs(ends[:size], ends[size:], weight)
 
-    def write(self, u: Positions, v: Positions) -> int:
-        """Keep sorted edges; returns how many there are."""
-        if self._scratch.take(u.nbytes + v.nbytes):
-            self._sorted = Pairs(u, v)
+    def write(self, edges: Pairs | tuple[Positions, Positions]) -> int:
+        """Keep sorted edges, with their weights if they have any; returns how many there are."""
+        pairs = as_pairs(edges)
+        u, v, weight = *pairs, pairs.weight
+        columns: list[Any] = [u, v] if weight is None else [u, v, weight]
+        self._size, self._weighted = int(u.size), weight is not None
+        if self._scratch.take(sum(column.nbytes for column in columns)):
+            self._sorted = pairs
         else:
             with _writing(self._path, "wb") as file:
-                u.tofile(file)
-                v.tofile(file)
-        return int(u.size)
+                for column in columns:
+                    column.tofile(file)
+        return self._size
 
     def append(self, keys: Integers) -> None:
         """Add keys that have yet to be sorted; any thread may."""
@@ -98,7 +116,7 @@ class ScratchPart:
         keys = np.concatenate([np.empty(0, dtype=np.int64), *self._keys, *self._in_file()])
         self._scratch.give_back(sum(piece.nbytes for piece in self._keys))
         self._keys.clear()
-        return self.write(*sorted_edges(keys, first=first, nodes=nodes))
+        return self.write(sorted_edges(keys, first=first, nodes=nodes))
 
     def _in_file(self) -> list[Integers]:
         if not self._path.exists():
@@ -150,10 +168,7 @@ class ReleasedParts:
 
     @cached_property
     def _whole(self) -> Pairs:
-        parts = [read() for read in self.reads]
-        return Pairs(
-            np.concatenate([part.u for part in parts]), np.concatenate([part.v for part in parts])
-        )
+        return Pairs.joined([read() for read in self.reads])
 
 
 @contextmanager

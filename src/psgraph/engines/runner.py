@@ -19,7 +19,7 @@ from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.kernels import bucket_keys, sort_keys
 from psgraph.errors import InvalidArgument
-from psgraph.graph.kind import first_end, first_key, pack_pair, second_end
+from psgraph.graph.kind import UNDIRECTED, Kind, first_end, first_key, pack_pair, second_end
 
 if TYPE_CHECKING:
     from psgraph.graph.parts import EdgeParts
@@ -85,15 +85,19 @@ class Runner(Protocol):
         """
         ...
 
-    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
-        """Sort the keys that tasks return, in any order, into the parts of an undirected graph.
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
+        """Sort the keys that tasks return, in any order, into the parts of a graph of that kind.
 
-        Keys are those of `psgraph.graph.kind.pack`. Repeated keys stay repeated.
+        Keys are those of `psgraph.graph.kind.pack`. Repeated keys stay repeated. Edges get no
+        weights, also if the kind has them: `store` keeps those.
         """
         ...
 
-    def store(self, job: Job, *, nodes: int) -> EdgeParts:
-        """Keep the sorted edges (u, v) that each task returns for one part, in order of parts."""
+    def store(self, job: Job, *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
+        """Keep the sorted edges (u, v) that each task returns for one part, in order of parts.
+
+        For a kind with weights a task returns `psgraph.graph.parts.Pairs` that have them.
+        """
         ...
 
 

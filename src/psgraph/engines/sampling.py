@@ -9,11 +9,12 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.kernels import add_key, group_nodes, key_set
+from psgraph._runtime.kernels import add_key, key_set
 from psgraph.engines.counter_based import derived_key, start_stream, uniform
 from psgraph.engines.rank_one import TASK_EDGES, Blocks, block_job, cuts
 from psgraph.engines.runner import Job, Runner
-from psgraph.graph.kind import pack_pair, pack_unordered
+from psgraph.engines.sides import Sides
+from psgraph.graph.kind import UNDIRECTED, pack_pair, pack_unordered
 
 if TYPE_CHECKING:
     from psgraph.graph.parts import EdgeParts
@@ -26,13 +27,14 @@ class PairCounts:
     """Exactly `counts` distinct edges, uniformly chosen, between each pair of different blocks.
 
     A count is at most the number of pairs of nodes between the two blocks, and no pair of blocks
-    is listed twice.
+    is listed twice. If edges have two `sides`, they lead from the first block to the second one.
     """
 
     labels: Labels
     heads: Labels
     tails: Labels
     counts: Integers
+    sides: Sides | None = None
 
 
 Model = Blocks | PairCounts
@@ -42,11 +44,14 @@ Model = Blocks | PairCounts
 def sample(runner: Runner, *models: Model, seed: int) -> EdgeParts:
     """Draw the edges of all models, which must not have a pair of nodes in common.
 
+    They have the same sides.
+
     What is drawn for a block depends on `seed`, the position of its model in the list and the
     block: not on threads, workers or parts, nor on a task being repeated.
     """
     jobs = (_job(model, derived_key(seed, number)) for number, model in enumerate(models))
-    return runner.shuffle(jobs, nodes=max(model.labels.size for model in models))
+    nodes, sides = max(model.labels.size for model in models), models[0].sides
+    return runner.shuffle(jobs, nodes=nodes, kind=sides.kind if sides else UNDIRECTED)
 
 
 def _job(model: Model, key: int) -> Job:
@@ -70,31 +75,39 @@ def pair_job(model: PairCounts, *, key: int, task_edges: int = TASK_EDGES) -> Jo
     >>> [unpack(np.sort(job.work(item, *job.shared))) for item in job.items]
     [(array([0, 1], dtype=int32), array([2, 2], dtype=int32))]
     """
-    nodes = np.arange(model.labels.size)
-    _, ordered = group_nodes(model.labels.astype(np.int64), nodes)
-    begins = np.append(0, np.bincount(model.labels).cumsum())
+    sides = model.sides or Sides.undirected(model.labels.size)
+    rows, columns = sides.grouped(model.labels)
     items = cuts(model.counts.astype(np.float64), task_edges)
-    shared = (ordered.astype(np.int32), begins, model.heads, model.tails, model.counts, key)
-    return Job(_draw_pairs, items, shared)
+    blocks = (model.heads, model.tails, model.counts)
+    return Job(_draw_pairs, items, (*rows, *columns, not sides.alike, *blocks, key))
 
 
 def _draw_pairs(
     blocks: tuple[int, int],
-    members: Positions,
-    begins: Integers,
+    rows: Positions,
+    row_begins: Integers,
+    columns: Positions,
+    column_begins: Integers,
+    ordered: bool,
     heads: Positions,
     tails: Positions,
     counts: Integers,
     key: int,
 ) -> Integers:
     chosen = slice(*blocks)
-    return _choose(members, begins, heads[chosen], tails[chosen], counts[chosen], np.uint64(key))
+    return _choose(
+        rows, row_begins, columns, column_begins, ordered, heads[chosen], tails[chosen],
+        counts[chosen], np.uint64(key),
+    )  # fmt: skip
 
 
 @kernel
 def _choose(
-    members: Positions,
-    begins: Integers,
+    rows: Positions,
+    row_begins: Integers,
+    columns: Positions,
+    column_begins: Integers,
+    ordered: bool,
     heads: Positions,
     tails: Positions,
     counts: Integers,
@@ -108,14 +121,15 @@ def _choose(
     for block in range(counts.size):
         a, b = heads[block], tails[block]
         start_stream(state, key, pack_pair(a, b), 0)
-        columns = begins[b + 1] - begins[b]
-        pairs = (begins[a + 1] - begins[a]) * columns
+        width = column_begins[b + 1] - column_begins[b]
+        pairs = (row_begins[a + 1] - row_begins[a]) * width
         for last in range(pairs - counts[block], pairs):
             # Floyd: any number up to `last`; if it is taken already, `last`, which can't be.
             at = np.int64(uniform(state) * (last + 1))
             for _ in range(2):
-                x, y = members[begins[a] + at // columns], members[begins[b] + at % columns]
-                pair = pack_unordered(x, y)
+                x = rows[row_begins[a] + at // width]
+                y = columns[column_begins[b] + at % width]
+                pair = pack_pair(x, y) if ordered else pack_unordered(x, y)
                 if add_key(taken, pair):
                     break
                 at = np.int64(last)

@@ -15,9 +15,16 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.engines.parallel import mapped, summed, thread_count
-from psgraph.engines.released import MEMORY_BYTES, ReleasedParts, Scratch, ScratchPart
+from psgraph.engines.released import (
+    MEMORY_BYTES,
+    ReleasedParts,
+    Scratch,
+    ScratchPart,
+    as_pairs,
+)
 from psgraph.engines.runner import Job, sorted_edges, split_keys
-from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, ranges
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, ranges
 
 __all__ = ["LocalEngine"]
 
@@ -62,36 +69,41 @@ class LocalEngine:
     def reduce(self, job: Job, combine: Callable[[Sequence[Any]], Any]) -> Any:
         return combine(list(self.map(job)))
 
-    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
-        parts = len(list(ranges(nodes, self.part_nodes)))
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
+        parts, kind = len(list(ranges(nodes, self.part_nodes))), kind.unweighted
         if parts <= 1:
             drawn = list(chain.from_iterable(map(self.map, jobs)))
             keys = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
             u, v = sorted_edges(keys, first=0, nodes=nodes)
-            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
+            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes, kind=kind)
         kept = self._scratch_parts(parts)
         for job in jobs:
             deque(self.map(Job(_append, job.items, (job, kept, self.part_nodes))), maxlen=0)
-        return self._parts(Job(_sort, kept, (self.part_nodes, nodes)), kept, nodes)
+        return self._parts(Job(_sort, kept, (self.part_nodes, nodes)), kept, nodes, kind)
 
-    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+    def store(self, job: Job, *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         items = list(job.items)
         if len(items) <= 1:
-            nothing = np.empty(0, dtype=np.int32)
-            u, v = next(self.map(job._replace(items=items)), (nothing, nothing))
-            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
+            edges = as_pairs(next(self.map(job._replace(items=items)), Pairs.none(kind)))
+            return MemoryParts(
+                *edges, edges.weight, nodes=nodes, part_nodes=self.part_nodes, kind=kind
+            )
         kept = self._scratch_parts(len(items))
         writing = Job(_write, list(zip(kept, items, strict=True)), (job,))
-        return self._parts(writing, kept, nodes)
+        return self._parts(writing, kept, nodes, kind)
 
     def _scratch_parts(self, parts: int) -> list[ScratchPart]:
         scratch = Scratch(self.memory)
         return [ScratchPart(scratch, number) for number in range(parts)]
 
-    def _parts(self, job: Job, kept: Sequence[ScratchPart], nodes: int) -> ReleasedParts:
+    def _parts(
+        self, job: Job, kept: Sequence[ScratchPart], nodes: int, kind: Kind
+    ) -> ReleasedParts:
         """Return parts that `job` fills; its tasks return how many edges they wrote."""
         edge_count = sum(self.map(job))
-        return ReleasedParts(kept, nodes=nodes, part_nodes=self.part_nodes, edge_count=edge_count)
+        return ReleasedParts(
+            kept, nodes=nodes, part_nodes=self.part_nodes, edge_count=edge_count, kind=kind
+        )
 
 
 def _itself(item: Any) -> Any:
@@ -111,4 +123,4 @@ def _sort(part: ScratchPart, part_nodes: int, nodes: int) -> int:
 
 def _write(item: tuple[ScratchPart, Any], job: Job) -> int:
     kept, part = item
-    return kept.write(*job.work(part, *job.shared))
+    return kept.write(job.work(part, *job.shared))

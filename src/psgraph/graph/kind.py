@@ -8,26 +8,36 @@ directed   1       (u, v), u ≠ v           n(n−1)           two: from u, to 
 two-sided  2       (u, v)                  left · right     two: u on the left, v on the right
 ========== ======= ======================= ================ ==================================
 
-Version 0.3 publishes `UNDIRECTED` graphs alone; the other two rows say what the interface has room
-for. No other module puts the ends of an edge into their normal order, packs them into a key,
-numbers pairs or counts them. Kernels use the functions at the end of this file, which become part
-of their callers.
+Edges of any kind may carry a weight: an integer from 1 to a public largest one. With **flows**
+(directed or two-sided) every row of the input counts, and the weight is the number of rows.
+
+Positions of nodes are positions in one roster. A two-sided graph has a roster of two sides
+(`psgraph.graph.roster.TwoSidedRoster`), the nodes on the right after those on the left, so that an
+edge of it always leads from a smaller position to a larger one.
+
+No other module puts the ends of an edge into their normal order, packs them into a key, numbers
+pairs or counts them. Kernels use the functions at the end of this file, which become part of their
+callers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from psgraph._runtime.arrays import Integers, Positions
+from psgraph._runtime.arrays import Integers, Positions, summed
 from psgraph._runtime.jit import lean_kernel
-from psgraph.errors import UnknownKind
+from psgraph.errors import InvalidArgument, UnknownKind
 
 __all__ = [
+    "DIRECTED",
     "KEY_BITS",
     "KINDS",
+    "MOST_WEIGHT",
+    "TWO_SIDED",
     "UNDIRECTED",
     "Dropped",
     "Edges",
@@ -36,6 +46,7 @@ __all__ = [
     "first_end",
     "first_key",
     "key_bits",
+    "ordered_cell",
     "pack",
     "pack_pair",
     "pack_unordered",
@@ -48,6 +59,9 @@ __all__ = [
 
 Count = TypeVar("Count", int, Integers)
 Whole = int | np.integer[Any]
+
+MOST_WEIGHT = 2**31 - 1
+"""The largest weight that a stream can declare."""
 
 KEY_BITS = 32
 """Bits of a key for its second end; positions have 31. See `key_bits` for narrower keys."""
@@ -70,7 +84,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Edges:
-    """Undirected edges in memory: positions ``u < v`` in ascending order of (u, v)."""
+    """Edges in memory: positions in the normal form of their kind, ascending by (u, v)."""
 
     u: Positions
     v: Positions
@@ -91,18 +105,98 @@ class Kind:
         1 if both ends of an edge are alike, 2 if the first end differs from the second.
     rosters
         1 if both ends come from the same nodes. Then a node forms no pair with itself.
+    largest_weight
+        The largest weight of an edge, as declared; larger ones count as this one. None if edges
+        carry no weight.
+    flows
+        Whether weights are numbers of rows, with the largest possible `largest_weight`.
 
     Examples
     --------
     >>> UNDIRECTED.pairs(4), UNDIRECTED.largest_degree(4)
     (6, 3)
-    >>> Kind("directed", sides=2).pairs(4), Kind("two-sided", sides=2, rosters=2).pairs(4, 3)
-    (12, 12)
+    >>> DIRECTED.pairs(4), TWO_SIDED.pairs(4, 3), str(DIRECTED.with_weights(64))
+    (12, 12, 'directed, with weights up to 64')
+    >>> str(DIRECTED.with_flows())
+    'directed, with flows'
     """
 
     name: str
     sides: Literal[1, 2] = 1
     rosters: Literal[1, 2] = 1
+    largest_weight: int | None = None
+    flows: bool = False
+
+    def __str__(self) -> str:
+        weights = f", with weights up to {self.largest_weight:,}" if self.weighted else ""
+        return f"{self.name}{', with flows' if self.flows else weights}"
+
+    @property
+    def weighted(self) -> bool:
+        """Whether an edge carries a weight, in snapshots and in releases; true of flows."""
+        return self.largest_weight is not None
+
+    @property
+    def directed(self) -> bool:
+        """Whether both ends are nodes of one roster, and u → v differs from v → u."""
+        return self.sides == 2 and self.rosters == 1
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether the two ends come from rosters of their own."""
+        return self.rosters == 2
+
+    @property
+    def unweighted(self) -> Kind:
+        """The same pairs, without weights."""
+        return replace(self, largest_weight=None, flows=False) if self.weighted else self
+
+    def with_weights(self, largest: int | None) -> Kind:
+        """Return the same pairs with weights up to `largest`, or without weights.
+
+        Raises
+        ------
+        InvalidArgument
+            `largest` is not an integer of at least 2.
+        """
+        if largest is None:
+            return self.unweighted
+        plain = isinstance(largest, int | np.integer) and not isinstance(largest, bool)
+        if not plain or not 2 <= largest <= MOST_WEIGHT:
+            raise InvalidArgument(
+                f"the largest weight is an integer from 2 to {MOST_WEIGHT:,}, not {largest!r}\n"
+                "Larger weights count as this one. Amounts need a public grid of integers.",
+                code="weights",
+            )
+        return replace(self, largest_weight=int(largest), flows=False)
+
+    def with_flows(self) -> Kind:
+        """Return the same pairs, each with a number of rows; refuse undirected ones."""
+        if self.sides == 1:
+            raise InvalidArgument(
+                "undirected graphs have no flows\nUse directed or two-sided ones, or weights",
+                code="flows",
+            )
+        return replace(self, largest_weight=MOST_WEIGHT, flows=True)
+
+    @staticmethod
+    def from_dict(content: Mapping[str, Any]) -> Kind:
+        """The inverse of `to_dict`; ignores other keys. `UnknownKind` for other kinds."""
+        name = str(content.get("kind", UNDIRECTED.name))
+        return find_kind(name, content.get("weights"), content.get("flows", False))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the kind for files; nothing for undirected, unweighted graphs.
+
+        >>> UNDIRECTED.to_dict(), DIRECTED.with_weights(8).to_dict()
+        ({}, {'kind': 'directed', 'weights': 8})
+        """
+        if self == UNDIRECTED:
+            return {}
+        if self.flows:
+            return {"kind": self.name, "flows": True}
+        weights = {"weights": self.largest_weight} if self.weighted else {}
+        return {"kind": self.name, **weights}
 
     # ---- how many pairs ----
 
@@ -173,6 +267,31 @@ class Kind:
         repeats = int(key.size - np.count_nonzero(distinct))
         return *unpack(key[distinct] if repeats else key), Dropped(loops, repeats)
 
+    def normalise_weighted(
+        self, a: Positions, b: Positions, weight: Integers
+    ) -> tuple[Positions, Positions, Integers, Dropped]:
+        """Return edges of a weighted kind in normal form: the weights of repeats are added up.
+
+        Sums beyond the largest weight count as the largest one; no sum can overflow.
+
+        >>> ends = np.array([2, 0, 1]), np.array([1, 1, 2])
+        >>> kind, weight = UNDIRECTED.with_weights(5), np.array([4, 1, 4])
+        >>> u, v, weight, _ = kind.normalise_weighted(*ends, weight)
+        >>> u.tolist(), v.tolist(), weight.tolist()
+        ([0, 1], [1, 2], [1, 5])
+        """
+        assert self.largest_weight is not None
+        weight = np.minimum(weight, self.largest_weight)
+        if self.is_normal(a, b):
+            return np.array(a, np.int32), np.array(b, np.int32), weight.astype(np.int64), Dropped()
+        loops = 0
+        if self.rosters == 1:
+            apart = a != b
+            loops = int(a.size - np.count_nonzero(apart))
+            a, b, weight = (a[apart], b[apart], weight[apart]) if loops else (a, b, weight)
+        keys, weight = summed(self.keys(a, b), weight, self.largest_weight)
+        return *unpack(keys), weight, Dropped(loops)
+
     def without_loops(self, a: Any, b: Any) -> tuple[Any, Any, int]:
         """Return the pairs that are no self-loops, and how many were."""
         if self.rosters == 2:
@@ -241,25 +360,24 @@ class Kind:
 
 
 UNDIRECTED = Kind("undirected")
+DIRECTED = Kind("directed", sides=2)
+TWO_SIDED = Kind("two-sided", sides=2, rosters=2)
 
-KINDS = {UNDIRECTED.name: UNDIRECTED}
-"""The kinds that this version reads and publishes."""
+KINDS = {kind.name: kind for kind in (UNDIRECTED, DIRECTED, TWO_SIDED)}
+"""The kinds that this version reads and publishes, without weights."""
 
 
-def find_kind(name: str) -> Kind:
-    """Return the kind of a name that was read from a file.
-
-    Raises
-    ------
-    UnknownKind
-        This version doesn't know it.
-    """
+def find_kind(name: str, largest_weight: int | None = None, flows: object = False) -> Kind:
+    """Return the kind of what was read from a file; `UnknownKind` for others."""
     try:
-        return KINDS[name]
-    except KeyError:
+        if flows is True and largest_weight in (None, MOST_WEIGHT):
+            return KINDS[name].with_flows()
+        return KINDS[name if flows is False else ""].with_weights(largest_weight)
+    except (KeyError, InvalidArgument):
+        known = ", ".join(KINDS)
         raise UnknownKind(
-            f"this graph is {name}; this version of psgraph reads graphs that are "
-            f"{' or '.join(KINDS)}\nUse a newer version of psgraph."
+            f"this graph is {name}; this version of psgraph reads graphs that are {known}\n"
+            "Use a newer version of psgraph."
         ) from None
 
 
@@ -364,3 +482,13 @@ def triangular_cell(a: Whole, b: Whole, blocks: int, inside: bool) -> int:
         b -= 1
         blocks -= 1
     return a * blocks - a * (a - 1) // 2 + (b - a)
+
+
+@lean_kernel
+def ordered_cell(a: Whole, b: Whole, columns: int, inside: bool) -> int:
+    """`Kind.cell_of` of a pair of blocks of an edge with two sides; −1 for one left out."""
+    if inside:
+        return a * columns + b
+    if a == b:
+        return -1
+    return a * (columns - 1) + (b - 1 if b > a else b)

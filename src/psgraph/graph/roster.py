@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from psgraph._runtime.arrays import Frozen, Positions
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster, RosterError
+from psgraph.graph.labels import LabelsLike, NodeLabels, read_labels
 
 if TYPE_CHECKING:
     import pyarrow
@@ -31,6 +33,7 @@ __all__ = [
     "DECLARATIONS",
     "ID_TYPES",
     "Declared",
+    "DeclaredNodes",
     "IdType",
     "Ids",
     "Roster",
@@ -155,6 +158,29 @@ _STATEMENTS: dict[Declared, str] = {
 }
 
 
+_WORDS: dict[Declared, str] = {
+    "given": "a roster given from outside",
+    "edges": "rosters taken from the edges",
+    "nodes": "the nodes of its graphs, declared public",
+}
+
+
+@dataclass(frozen=True)
+class DeclaredNodes:
+    """What a publisher declared about the nodes of a stream: it can't change.
+
+    >>> str(DeclaredNodes("given", ("site",)))
+    'a roster given from outside with labels (site)'
+    """
+
+    declared: Declared
+    labels: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        labels = f" with labels ({', '.join(self.labels)})" if self.labels else ""
+        return f"{_WORDS[self.declared]}{labels}"
+
+
 class Roster(Frozen):
     """The public set of nodes, in a fixed order.
 
@@ -166,6 +192,10 @@ class Roster(Frozen):
     declared
         How the ids were obtained: ``"given"`` from outside, as the ``"nodes"`` of a graph object,
         or from the ``"edges"``, which makes node presence public.
+    labels
+        Public facts about the nodes, such as a department: a data frame or a mapping of columns,
+        with a column ``id``, or with rows in the order of `ids`. See `psgraph.graph.labels`. They
+        are published as they are, and must not be computed from the edges.
 
     Examples
     --------
@@ -176,14 +206,21 @@ class Roster(Frozen):
     array([ 1, -1], dtype=int32)
     """
 
-    __slots__ = ("__dict__", "declared", "ids")
+    __slots__ = ("__dict__", "declared", "ids", "labels")
 
-    _fields = ("ids", "declared")
+    _fields: tuple[str, ...] = ("ids", "declared", "labels")
 
     ids: Ids
     declared: Declared
+    labels: NodeLabels | None
 
-    def __init__(self, ids: ArrayLike, *, declared: Declared = "given") -> None:
+    def __init__(
+        self,
+        ids: ArrayLike,
+        *,
+        declared: Declared = "given",
+        labels: LabelsLike | None = None,
+    ) -> None:
         if declared not in DECLARATIONS:
             raise InvalidArgument(
                 f"declared={declared!r} is not a way to obtain a roster\n"
@@ -195,18 +232,32 @@ class Roster(Frozen):
             raise RosterError(f"roster: {error}") from None
         if array.size >= 2**31 - 1:
             raise RosterError("a roster can hold at most 2,147,483,646 nodes")
+        given = array
         if array.size > 1 and not (array[1:] > array[:-1]).all():
             array = np.sort(array)
             repeats = int((array[1:] == array[:-1]).sum())
             if repeats:
-                raise RosterError(
-                    f"roster: {repeats} of {array.size} ids are repeated\nList every node once."
-                )
+                remedy = "List every node once."
+                if labels is not None:
+                    remedy += " If its label changes: a row for each, with `from` and `until`."
+                raise RosterError(f"roster: {repeats} of {array.size} ids are repeated\n{remedy}")
         if array.dtype == object and not _plain_text(array):
             raise RosterError("roster: an id is not plain Unicode text\nRemove such characters.")
         if hasattr(ids, "__array__"):  # it may be the caller's own memory
             array = array.copy()
-        self._fill(ids=array, declared=declared)
+        self._fill(ids=array, declared=declared, labels=None)
+        if labels is not None:
+            self._fill(labels=self._labels_of(labels, given))
+
+    def _labels_of(self, labels: LabelsLike, given: Ids) -> NodeLabels:
+        """Read labels of ids in the order in which they were given."""
+        if self.from_edges:
+            raise RosterError(
+                "a roster that is taken from the edges can't have labels\n"
+                "Give the public list of nodes with their labels instead.",
+                code="labels_without_list",
+            )
+        return read_labels(labels, self.positions(given), find=self.positions)
 
     @classmethod
     def range(cls, nodes: int) -> Self:
@@ -226,10 +277,26 @@ class Roster(Frozen):
             self.declared == other.declared
             and self.ids.dtype == other.ids.dtype
             and np.array_equal(self.ids, other.ids)
+            and self.labels == other.labels
         )
 
     def __hash__(self) -> int:
         return hash((len(self), self.declared))
+
+    @property
+    def sides(self) -> tuple[Roster, Roster]:
+        """The nodes that first ends come from, and those that second ends come from."""
+        return self, self
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of nodes of each roster: what the methods of a `Kind` take."""
+        return (len(self),)
+
+    @property
+    def offset(self) -> int:
+        """The position of the first node of the second side: 0 if both sides are alike."""
+        return 0
 
     @property
     def from_edges(self) -> bool:
@@ -250,6 +317,8 @@ class Roster(Frozen):
                 "Bring both to one type: integers throughout or strings throughout."
             )
 
+    _where_ends_belong: ClassVar[str] = ""  # a sentence for a message
+
     def refuse_outside(self, a: NDArray[Any], b: NDArray[Any], *, time: str | None) -> None:
         """Refuse edges of which an end is not a position in the roster."""
         n = len(self)
@@ -257,24 +326,37 @@ class Roster(Frozen):
             where = "" if time is None else f"the snapshot at {time!r}: "
             raise OutsideRoster(
                 f"{where}an edge has an end outside the roster\n"
-                "The snapshot is refused. A roster may grow: add the missing nodes with the time "
-                "they joined in a column `from`, or append them to a plain list, where they count "
-                "from the next timestamp on. Or leave such edges out of the input. For tables and "
-                "files unknown_nodes='drop' (--unknown-nodes drop) does that, and "
-                "unknown_nodes_to=FILE (--unknown-nodes-to FILE) lists the ids."
+                f"The snapshot is refused. {self._where_ends_belong}A roster may grow: add the "
+                "missing nodes with the time they joined in a column `from`, or append them to a "
+                "plain list, where they count from the next timestamp on. Or leave such edges out "
+                "of the input. For tables and files unknown_nodes='drop' (--unknown-nodes drop) "
+                "does that, and unknown_nodes_to=FILE (--unknown-nodes-to FILE) lists the ids."
             )
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the ids and of how they were obtained."""
+        """SHA-256 of the ids, of how they were obtained, and of the labels if there are any."""
         mark = f"{self.declared}\0".encode()
         body = "\0".join(self.ids).encode() if self.strings else self.ids.tobytes()
+        if self.labels is not None:
+            mark = b"labels\0" + self.labels.digest + mark
         return hashlib.sha256(mark + (b"s" if self.strings else b"i") + body).hexdigest()
 
     @property
     def statement(self) -> str:
-        """What the publisher declared about the nodes, in one sentence."""
-        return _STATEMENTS[self.declared]
+        """What the publisher declared about the nodes, in a sentence or two."""
+        said = _STATEMENTS[self.declared]
+        return said if self.labels is None else f"{said} {self.labels.statement}"
+
+    @property
+    def declaration(self) -> DeclaredNodes:
+        """What the publisher declared about the nodes, and can't change later."""
+        return DeclaredNodes(self.declared, self.label_columns)
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The names of the label columns."""
+        return () if self.labels is None else self.labels.columns
 
     @cached_property
     def arrow_ids(self) -> pyarrow.Array:
@@ -284,6 +366,22 @@ class Roster(Frozen):
         from psgraph.graph.formats.columns import as_arrow
 
         return pa.array(self.ids, type=pa.large_string()) if self.strings else as_arrow(self.ids)
+
+    def ends(self, heads: ArrayLike, tails: ArrayLike) -> tuple[Positions, Positions]:
+        """Return the positions of the ids of first and of second ends, −1 where one is unknown."""
+        return self.positions(heads), self.positions(tails)
+
+    def end_ids(self, u: Positions, v: Positions) -> tuple[Ids, Ids]:
+        """Return the ids of first and of second ends at these positions; undoes `ends`."""
+        return self.ids[u], self.ids[v]
+
+    def positions_of(self, other: Roster) -> Positions:
+        """Return where each node of another roster is in this one, −1 where it is not.
+
+        >>> Roster([2, 5, 7]).positions_of(Roster([5, 6]))
+        array([ 1, -1], dtype=int32)
+        """
+        return self.positions(other.ids)
 
     def positions(self, ids: ArrayLike) -> Positions:
         """Return the positions of ids in the roster, −1 where an id is not in it.

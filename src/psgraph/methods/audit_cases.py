@@ -35,7 +35,7 @@ Probabilities = Mapping[Hashable, float]
 
 @dataclass(frozen=True)
 class Phase:
-    """A step whose outputs are enumerated exactly, on all graphs of three nodes.
+    """A step whose outputs are enumerated exactly, on all graphs of three nodes of each kind.
 
     Attributes
     ----------
@@ -45,11 +45,14 @@ class Phase:
         What it costs, and what the budget holds.
     terminal
         Labels of outputs that no later output depends on: their worst case has a closed form.
+    kinds
+        Names of the kinds of graphs.
     """
 
     run: Callable[[PrivateSnapshot], Any]
     epsilon: Fraction
     terminal: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset({"undirected"})
 
 
 @dataclass(frozen=True)

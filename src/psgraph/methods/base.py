@@ -18,7 +18,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
@@ -27,7 +27,8 @@ import numpy as np
 
 from psgraph.engines.runner import Runner
 from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import SyntheticGraph
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.parameters import read_settings
 from psgraph.methods.private import PrivateSnapshot
@@ -36,7 +37,7 @@ from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.mechanisms.laplace import LaplaceCounts
 from psgraph.privacy.query import Counted, Query
-from psgraph.privacy.unit import Edge, Unit
+from psgraph.privacy.unit import Edge, Owner, Row, Unit
 
 __all__ = [
     "Caveat",
@@ -78,6 +79,8 @@ class NoisePlan:
         The mechanism.
     at_least
         Whether `epsilon` is a lower bound: the row also gets what others leave over.
+    unit
+        The unit that `sensitivity` is stated for; one edge unless given.
     """
 
     case: str
@@ -89,6 +92,17 @@ class NoisePlan:
     terms: int = 1
     noise: str = LaplaceCounts.name
     at_least: bool = False
+    unit: Unit | None = None
+
+    def under(self, unit: Unit) -> NoisePlan:
+        """Return the row for a unit; one that is stated for a unit already stays.
+
+        >>> NoisePlan("once", "edges", Fraction(1), 2).under(Owner("u", at_most=5)).sensitivity
+        10
+        """
+        if self.unit is not None or self.sensitivity is None:
+            return self
+        return replace(self, sensitivity=unit.edges * self.sensitivity, unit=unit)
 
     @classmethod
     def of(
@@ -121,6 +135,7 @@ class NoisePlan:
             query.counts,
             terms,
             query.noise,
+            unit=unit,
         )
 
     @property
@@ -206,8 +221,15 @@ class Method(ABC, Generic[Measurement, State]):
     kinds
         Names of the kinds of graphs it publishes. A stream of another kind is refused before
         anything is read.
+    publishes_weights
+        Whether it publishes the weights of edges. Otherwise a stream with weights is refused.
+    publishes_flows
+        Whether it publishes flows, which are numbers of rows. Otherwise they are refused.
+    uses_labels
+        Whether public labels on the roster change what it does, perhaps with some parameters.
     units
-        The units of privacy it can be run under; a guarantee with another one is refused.
+        The units of privacy it can be run under; a guarantee with another one is refused. Every
+        query is charged for all edges of a unit, so that owners need no support by the method.
     grows_from_release
         Whether `synthesise` takes the release of the timestamp before. It is public; a publisher
         reads it from its files, or makes it again.
@@ -217,6 +239,9 @@ class Method(ABC, Generic[Measurement, State]):
     rehearsal_epsilons
         The ε of a window of 2 under which `rehearsals` are run: enough of them to reach every
         kernel.
+    added_parameters
+        Parameters that a later version added. At their defaults they are not written, so that
+        ledgers of earlier versions continue.
     distribution_version
         Incremented when ledgers started with an earlier version of the method must not be
         continued, because what they hold would be read as something else; they are refused. A
@@ -232,9 +257,13 @@ class Method(ABC, Generic[Measurement, State]):
     summary_chart: ClassVar[SummaryChart | None] = None
     records: ClassVar[tuple[type, ...]]
     distribution_version: ClassVar[int] = 1
+    added_parameters: ClassVar[frozenset[str]] = frozenset()
     queries: ClassVar[tuple[type[Query[Any]], ...]] = ()
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
-    units: ClassVar[tuple[type[Unit], ...]] = (Edge,)
+    publishes_weights: ClassVar[bool] = False
+    publishes_flows: ClassVar[bool] = False
+    uses_labels: ClassVar[bool] = False
+    units: ClassVar[tuple[type[Unit], ...]] = (Edge, Row, Owner)
     grows_from_release: ClassVar[bool] = False
     rehearsal_epsilons: ClassVar[tuple[str, ...]] = ("8",)
     needs_all_edges: ClassVar[bool] = False
@@ -258,7 +287,11 @@ class Method(ABC, Generic[Measurement, State]):
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the public parameters, as they are written in the certificate."""
-        return {name: _plain(getattr(self, name)) for name in _parameter_names(type(self))}
+        return {
+            name: _plain(getattr(self, name))
+            for name, default in _parameter_names(type(self))
+            if name not in self.added_parameters or getattr(self, name) != default
+        }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, str]) -> Self:
@@ -269,6 +302,14 @@ class Method(ABC, Generic[Measurement, State]):
         {'count_share': '0.1', 'filter': 'linear'}
         """
         return cls(**read_settings(cls, settings))
+
+    def holds_all_edges(self, kind: Kind) -> bool:
+        """Return whether publishing graphs of a kind takes all edges in memory.
+
+        By default for all kinds or for none: `needs_all_edges`.
+        """
+        del kind
+        return self.needs_all_edges
 
     def rehearsals(self) -> Sequence[Method[Any, Any]]:
         """Return variants that together compile every kernel (used for warm-up)."""
@@ -291,13 +332,33 @@ class Method(ABC, Generic[Measurement, State]):
         del state
         return spending.guarantee.per_timestamp
 
+    def check_roster(self, roster: Roster) -> None:
+        """Refuse a roster that the method can't use, before anything is measured; by default none.
+
+        Raises
+        ------
+        RosterError
+            For example labels that a parameter asks for and the roster lacks.
+        """
+        del roster
+
     @abstractmethod
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
         """Say what `measure` would spend a guarantee on, without looking at data."""
 
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_with_labels(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        """Say the same for a roster with public labels; by default they change nothing."""
+        return self.plan(guarantee, nodes=nodes, **({} if kind == UNDIRECTED else {"kind": kind}))
+
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
         """Return sentences that help to read the plan; by default none."""
-        del guarantee, nodes
+        del guarantee, nodes, kind
         return []
 
     @abstractmethod
@@ -354,8 +415,11 @@ def check_caveat(method: Method[Any, Any], charges: Iterable[Charge]) -> None:
 
 
 @lru_cache(maxsize=64)
-def _parameter_names(kind: type) -> tuple[str, ...]:
-    return tuple(inspect.signature(kind).parameters)
+def _parameter_names(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The parameters of a method, each with its default."""
+    return tuple(
+        (name, parameter.default) for name, parameter in inspect.signature(kind).parameters.items()
+    )
 
 
 def _plain(value: Any) -> Parameter:

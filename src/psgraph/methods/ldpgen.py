@@ -19,6 +19,7 @@ from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.sampling import sample
 from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import Pairs
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan
@@ -185,8 +186,10 @@ class LDPGen(Method[LDPGenMeasurement, LDPGenState]):
             },
         )
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         case, nobody = "every timestamp", np.empty(0, dtype=np.int32)
         first, second = _split(guarantee.per_timestamp)
         groups = self.first_groups

@@ -7,6 +7,7 @@ other side of it: what a query may read.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,10 +18,11 @@ from psgraph.engines.runner import Runner
 from psgraph.errors import BudgetExceeded, KindMismatch, MethodError
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.kind import Kind
-from psgraph.graph.parts import EdgeParts
+from psgraph.graph.parts import EdgeParts, RepeatedParts
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import RESERVED, Budget, Charge
 from psgraph.privacy.query import Query
+from psgraph.privacy.unit import Unit
 
 __all__ = ["Previous", "PrivateEdges", "PrivateSnapshot"]
 
@@ -90,14 +92,28 @@ class PrivateEdges:
         return self._snapshot.kind
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of nodes of each roster, as the methods of a kind take them: public."""
+        return self._snapshot.roster.sizes
+
+    @property
     def nodes(self) -> int:
         """The number of nodes."""
         return len(self._snapshot.roster)
 
     @property
     def parts(self) -> EdgeParts:
-        """The edges, part by part."""
-        return self._snapshot.parts
+        """The edges, part by part; of flows every row."""
+        parts = self._snapshot.parts
+        return RepeatedParts(parts) if self.kind.flows else parts
+
+    @property
+    def owner_sizes(self) -> Integers:
+        """The number of edges (of flows: of rows) of each owner with any, before the bound."""
+        sizes = self._snapshot.owner_sizes
+        if sizes is None:
+            raise MethodError("the edges of this stream have no owners")
+        return sizes
 
     @property
     def previous(self) -> PrivateEdges:
@@ -154,6 +170,7 @@ class PrivateSnapshot:
         self._edges = PrivateEdges(snapshot, engine, previous=before)
         self._budget = budget
         self._reserved = None if previous is None else dict(previous.reserved)
+        self._steps = 1  # what the ε that is asked with is multiplied by
 
     def __repr__(self) -> str:
         return f"PrivateSnapshot({len(self.roster)} nodes, {self._budget!r})"
@@ -169,6 +186,11 @@ class PrivateSnapshot:
     def kind(self) -> Kind:
         """Which pairs can be edges: public."""
         return self._edges.kind
+
+    @property
+    def unit(self) -> Unit:
+        """What is protected: public."""
+        return self._budget.unit
 
     @property
     def epsilon(self) -> Fraction:
@@ -211,6 +233,7 @@ class PrivateSnapshot:
         """
         if not isinstance(query, Query):
             raise MethodError(f"a {type(query).__name__} is not a query")
+        epsilon *= self._steps
         self._check(query, epsilon)
         mechanism = query.mechanism(query.answer(self._edges))
         stated = query.noise, query.sensitivity, query.shape(self._edges.nodes)
@@ -225,6 +248,7 @@ class PrivateSnapshot:
             epsilon=epsilon,
             label=query.label,
             sensitivity=query.sensitivity_for(self._budget.unit),
+            weight_sensitivity=self._weight_sensitivity(query),
         )
 
     def reserve(self, query: Query[Any], *, epsilon: Fraction) -> None:
@@ -233,8 +257,13 @@ class PrivateSnapshot:
         Privacy: see `ask`. The reservation must be made on a schedule that is public or already
         released. proofs/psgraph-plus.md.
         """
+        if query.weight_sensitivity > query.sensitivity:
+            raise MethodError(
+                f"{query.label}: another weight of an edge of the timestamp before would lose more "
+                "than was reserved"
+            )
         self._budget.reserve(
-            epsilon,
+            self._steps * epsilon,
             label=_reserved_label(query),
             sensitivity=query.sensitivity_for(self._budget.unit),
         )
@@ -245,7 +274,7 @@ class PrivateSnapshot:
         Privacy: the amount must be a function of public and released values.
         proofs/w-event-composition.md.
         """
-        self._budget.give_back(epsilon)
+        self._budget.give_back(self._steps * epsilon)
 
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[PrivateSnapshot, ...]:
         """Return this snapshot once for each of some parts of its edges without a common edge.
@@ -256,6 +285,17 @@ class PrivateSnapshot:
         part an edge is in must be public or already released. proofs/parallel-composition.md.
         """
         return tuple(self._with_budget(budget) for budget in self._budget.parallel(epsilon, *parts))
+
+    @property
+    def per_edge(self) -> PrivateSnapshot:
+        """The same snapshot, for a method that counts in the ε of one edge.
+
+        What is asked, reserved or given back there costs as many times more as the unit has edges,
+        which leaves the noise of an edge with that ε to every query without a sharper bound.
+        """
+        found = copy.copy(self)
+        found._steps = self._budget.unit.edges
+        return found
 
     # ---- draws that depend on no data and cost nothing ----
 
@@ -273,11 +313,26 @@ class PrivateSnapshot:
 
     # ---- inside ----
 
+    def _weight_sensitivity(self, query: Query[Any]) -> int:
+        """How far another weight of an edge can move the answer.
+
+        Where several owners share a pair, an owner's rows may change its weight only. A query that
+        reads the owners themselves then still moves by all that is charged for it.
+        """
+        if not self.kind.weighted or self.kind.flows:
+            return 0
+        return query.sensitivity if query.counts_owners else query.weight_sensitivity
+
     def _check(self, query: Query[Any], epsilon: Fraction) -> None:
         """Refuse a query before anything is counted."""
         self._budget.check(epsilon, query.label)
         if self.kind.name not in query.kinds:
             raise KindMismatch(f"{query.label}: not defined on {self.kind.name} graphs")
+        if query.counts_rows and not self.kind.flows:
+            raise KindMismatch(f"{query.label}: not defined on graphs without flows")
+        if self.kind.flows and query.weight_sensitivity > query.sensitivity:
+            # One row more is a new edge, or another weight of an old one.
+            raise KindMismatch(f"{query.label}: one row of a flow moves it further than is stated")
         if query.reads_previous:
             paid = (self._reserved or {}).get(_reserved_label(query), Fraction(0))
             if epsilon > paid:
@@ -287,6 +342,7 @@ class PrivateSnapshot:
     def _with_budget(self, budget: Budget) -> PrivateSnapshot:
         part = object.__new__(type(self))
         part._edges, part._budget, part._reserved = self._edges, budget, self._reserved
+        part._steps = self._steps
         return part
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,12 +14,14 @@ from psgraph._runtime.arrays import Labels
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.sampling import PairCounts, sample
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.engines.sides import Sides
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_integer
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.queries import (
+    EVERY_KIND,
     CommunityChoices,
     CommunityEdges,
     InnerDegrees,
@@ -28,14 +30,19 @@ from psgraph.methods.queries import (
 from psgraph.methods.steps.block_model import (
     block_count,
     capped_community_edges,
+    capped_inner_degrees,
     inside_blocks,
+    raked,
     synthesis_seed,
 )
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
+    CommunitySource,
+    check_labels,
     division_plan,
     find_communities,
+    public_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub_within
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -52,6 +59,7 @@ class PrivGraphMeasurement:
     labels: Labels
     noisy_inner_degrees: NDArray[np.int64]
     noisy_community_edges: NoisyCounts
+    kind: Kind = UNDIRECTED
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,7 @@ class PrivGraphState:
     inner_degrees: NDArray[np.float64]
     community_pairs: tuple[Labels, Labels]
     community_edges: NDArray[np.float64]
+    kind: Kind = UNDIRECTED
 
     @property
     def communities(self) -> int:
@@ -80,6 +89,9 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     choice_constant
         ``"tight"`` spends all of its epsilon on the community choice; ``"reference"`` uses half
         of it, as the published code does.
+    communities
+        ``"found"``: by the private division. ``"labels"``: the public labels of the roster, which
+        cost nothing, so that all of ε goes to what is measured of them.
 
     Notes
     -----
@@ -111,7 +123,10 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     name = "privgraph"
     title, colour, marker = "PrivGraph", "#56b4e9", "P"
     summary_chart = SummaryChart("communities", "community")
+    kinds = EVERY_KIND
     records = (PrivGraphMeasurement, PrivGraphState, NoisyCounts)
+    added_parameters = frozenset({"communities"})
+    uses_labels = True
     queries = (SuperGraphEdges, CommunityChoices, InnerDegrees, CommunityEdges)
 
     def __init__(
@@ -119,23 +134,36 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         *,
         supernode_size: int = 20,
         choice_constant: ChoiceConstant = "tight",
+        communities: CommunitySource = "found",
     ) -> None:
         self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
+        self.communities = checked_choice("communities", communities, CommunitySource)
+
+    def check_roster(self, roster: Roster) -> None:
+        if self.communities == "labels":
+            check_labels(roster, method=self.name)
+
+    def rehearsals(self) -> Sequence[PrivGraph]:
+        """Return a variant that finds communities: a ring has no labels."""
+        return [PrivGraph(supernode_size=self.supernode_size, choice_constant=self.choice_constant)]
 
     def audit_cases(self) -> AuditCases:
         return AuditCases(
             variants={
                 "small super-nodes": {"supernode_size": 2},
                 "half of ε for the choice": {"choice_constant": "reference"},
+                "labels as communities": {"communities": "labels"},
             }
         )
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
-        case, split = "every timestamp", _split(guarantee.per_timestamp)
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
+        case, split = "every timestamp", self._split(guarantee.per_timestamp)
         return [
-            *division_plan(case, split.communities),
+            *(division_plan(case, split.communities) if split.communities else ()),
             # Outer degrees are not measured, so no row counts the degree of a node.
             replace(NoisePlan.of(case, InnerDegrees, split.structure), counts=""),
             NoisePlan.of(case, CommunityEdges, split.structure),
@@ -147,39 +175,48 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
         """Communities, then degrees inside and edge counts between them.
 
         Privacy: all of the budget for one edge: two thirds for the communities; and a third for
-        the rest, where an edge moves two degrees by 1 or one count by 1. proofs/privgraph.md.
+        the rest, where an edge moves two degrees by 1 or one count by 1; all of it for the rest
+        if communities are public labels. proofs/privgraph.md.
         """
         del state  # timestamps are independent
-        split = _split(private.remaining)
+        split, kind = self._split(private.remaining), private.kind
         with phase("communities"):
-            labels = find_communities(
-                private,
-                epsilon=split.communities,
-                supernode_size=self.supernode_size,
-                strength=STRENGTHS[self.choice_constant],
-            )
+            if split.communities:
+                labels = find_communities(
+                    private,
+                    epsilon=split.communities,
+                    supernode_size=self.supernode_size,
+                    strength=STRENGTHS[self.choice_constant],
+                )
+            else:
+                labels = public_communities(private, method=self.name)
         with phase("perturbation"):
             epsilon = split.structure
             inside, between = private.parallel(epsilon, "inside communities", "between communities")
-            noisy_inner_degrees = inside.ask(InnerDegrees(labels), epsilon=epsilon)
+            noisy_inner_degrees = inside.ask(InnerDegrees(labels, kind=kind), epsilon=epsilon)
             noisy_community_edges = between.ask(
-                CommunityEdges(labels, block_count(labels)), epsilon=epsilon
+                CommunityEdges(labels, block_count(labels), kind=kind), epsilon=epsilon
             )
         return PrivGraphMeasurement(
-            private.roster, labels, noisy_inner_degrees, noisy_community_edges
+            private.roster, labels, noisy_inner_degrees, noisy_community_edges, kind
         )
+
+    def _split(self, epsilon: Fraction) -> _Split:
+        return _Split(Fraction(0), epsilon) if self.communities == "labels" else _split(epsilon)
 
     def update(
         self, state: PrivGraphState | None, measurement: PrivGraphMeasurement
     ) -> PrivGraphState:
         del state
         with phase("perturbation"):
-            labels = measurement.labels
-            inner_degrees = norm_sub_within(measurement.noisy_inner_degrees, labels)
-            if labels.size:
-                inner_degrees = np.minimum(inner_degrees, np.bincount(labels)[labels] - 1)
-            a, b, edges = capped_community_edges(measurement.noisy_community_edges, labels)
-        return PrivGraphState(measurement.roster, labels, inner_degrees, (a, b), edges)
+            labels, roster, kind = measurement.labels, measurement.roster, measurement.kind
+            sides = Sides(kind, roster.sizes)
+            noisy, of_degree = measurement.noisy_inner_degrees, sides.joined(labels, labels)
+            consistent = [norm_sub_within(noisy[part], of_degree[part]) for part in sides.slices]
+            inner_degrees = raked(np.concatenate(consistent), labels, sides)
+            inner_degrees = capped_inner_degrees(inner_degrees, labels, sides)
+            a, b, edges = capped_community_edges(measurement.noisy_community_edges, labels, sides)
+        return PrivGraphState(roster, labels, inner_degrees, (a, b), edges, kind)
 
     def synthesise(
         self,
@@ -190,9 +227,10 @@ class PrivGraph(Method[PrivGraphMeasurement, PrivGraphState]):
     ) -> SyntheticGraph:
         del previous
         with phase("reconstruction"):
-            inside = inside_blocks(state.inner_degrees, state.labels)
+            sides = Sides(state.kind, state.roster.sizes)
+            inside = inside_blocks(state.inner_degrees, state.labels, sides)
             counts = _rounded(state.community_edges, rng)
-            between = PairCounts(state.labels, *state.community_pairs, counts)
+            between = PairCounts(state.labels, *state.community_pairs, counts, sides)
             parts = sample(engine, inside, between, seed=synthesis_seed(rng))
             return SyntheticGraph.from_parts(state.roster, parts)
 

@@ -1,14 +1,18 @@
 """Queries that more than one method asks: edges, degrees, and edges between blocks of nodes.
 
 Every answer is a sum or a map over the parts of a graph, and does not depend on the parts.
+
+All of them are defined on every kind of graph. A query whose shape depends on the kind is made for
+one `kind`: degrees are those per side (`psgraph.engines.sides`), and pairs of blocks are ordered if
+edges have two sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -17,7 +21,8 @@ from psgraph._runtime.kernels import adjacency as neighbour_lists
 from psgraph._runtime.kernels import sort_keys
 from psgraph.engines import counting
 from psgraph.engines.runner import Job
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.engines.sides import Sides, degree_count
+from psgraph.graph.kind import KINDS, UNDIRECTED, Kind
 from psgraph.methods.steps.consistency import norm_sub_threshold
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.exponential import CommunityChoice, Scores
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from psgraph.methods.private import PrivateEdges
 
 __all__ = [
+    "EVERY_KIND",
     "BlockEdges",
     "CommunityChoices",
     "CommunityEdges",
@@ -36,6 +42,7 @@ __all__ = [
     "EdgeCount",
     "InnerDegrees",
     "OuterDegrees",
+    "QueryOfKind",
     "SparseBlockEdges",
     "SuperGraphEdges",
     "adjacency",
@@ -44,6 +51,25 @@ __all__ = [
 ]
 
 MOST_CELLS = 1 << 24  # that are counted in an array of all cells, by every task
+
+EVERY_KIND = frozenset(KINDS)
+
+Output = TypeVar("Output", covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryOfKind(Query[Output]):
+    """A query that is made for the graphs of one kind.
+
+    Its class says on which kinds it can be asked, an object only the one it was made for.
+    """
+
+    kind: Kind = field(default=UNDIRECTED, kw_only=True)
+
+    kinds = EVERY_KIND
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", frozenset({self.kind.name}))
 
 
 @dataclass(frozen=True)
@@ -58,16 +84,17 @@ class EdgeCount(CountQuery):
     proof = "proofs/psgraph.md"
     subject = "the number of edges"
     counts = "edges"
+    kinds = EVERY_KIND
 
     def answer(self, edges: PrivateEdges) -> int:
         return edges.parts.edge_count
 
 
 @dataclass(frozen=True)
-class Degrees(CountsQuery):
-    """The degree of every node.
+class Degrees(CountsQuery, QueryOfKind[Integers]):
+    """The degree of every node; on two sides first those of first ends, then of second ends.
 
-    Privacy: one edge moves the degrees of its two ends by 1 each.
+    Privacy: one edge moves one degree of each of its two ends by 1.
     """
 
     label = "degrees"
@@ -77,15 +104,15 @@ class Degrees(CountsQuery):
     counts = "degree"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
-        return (nodes,)
+        return (degree_count(self.kind, nodes),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
         return degrees(edges)
 
 
 @dataclass(frozen=True, eq=False)
-class InnerDegrees(CountsQuery):
-    """Every node's neighbours inside its own community.
+class InnerDegrees(CountsQuery, QueryOfKind[Integers]):
+    """Every node's neighbours inside its own community, per side.
 
     Privacy: an edge inside a community moves two of them by 1 each, any other edge none; `labels`
     are released.
@@ -100,15 +127,15 @@ class InnerDegrees(CountsQuery):
     counts = "degree"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
-        return (nodes,)
+        return (degree_count(self.kind, nodes),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
         return _split_degrees(edges, self.labels)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class OuterDegrees(CountsQuery):
-    """Every node's neighbours outside its own community.
+class OuterDegrees(CountsQuery, QueryOfKind[Integers]):
+    """Every node's neighbours outside its own community, per side.
 
     Privacy: an edge between communities moves two of them by 1 each, any other edge none;
     `labels` are released.
@@ -123,39 +150,55 @@ class OuterDegrees(CountsQuery):
     counts = "degree"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
-        return (nodes,)
+        return (degree_count(self.kind, nodes),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
         return _split_degrees(edges, self.labels)[1]
 
 
 @dataclass(frozen=True, eq=False)
-class BlockEdges(CountsQuery):
+class BlockEdges(CountsQuery, QueryOfKind[Integers]):
     """The edges of every pair of blocks, also inside one; every cell is released.
 
     Privacy: an edge is in one cell, which it moves by 1; `labels` are public or released. A
     subclass states what the blocks are.
+
+    Parameters
+    ----------
+    labels, blocks
+        The block of every node, and the number of blocks.
+    tail_labels, tail_blocks
+        Those of second ends, where they differ and edges have two sides.
     """
 
     labels: Labels
     blocks: int
+    tail_labels: Labels | None = field(default=None, kw_only=True)
+    tail_blocks: int | None = field(default=None, kw_only=True)
 
     sensitivity = 1
     proof = "proofs/psgraph-plus.md"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
         del nodes
-        return (UNDIRECTED.cell_count(self.blocks, inside=True),)
+        return (self.kind.cell_count(self.blocks, self.tail_blocks, inside=True),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
-        cells, found = block_counts(edges, self.labels, self.blocks, inside=True)
-        counts = np.zeros(UNDIRECTED.cell_count(self.blocks, inside=True), dtype=np.int64)
+        cells, found = block_counts(
+            edges,
+            self.labels,
+            self.blocks,
+            inside=True,
+            tail_labels=self.tail_labels,
+            tail_blocks=self.tail_blocks,
+        )
+        counts = np.zeros(self.shape(edges.nodes), dtype=np.int64)
         counts[cells] = found
         return counts
 
 
 @dataclass(frozen=True, eq=False)
-class SparseBlockEdges(Query[NoisyCounts]):
+class SparseBlockEdges(QueryOfKind[NoisyCounts]):
     """The edges of pairs of blocks, of which only the cells that NormSub keeps are returned.
 
     Privacy: an edge is in one cell, which it moves by 1; `labels` are public or released. Leaving
@@ -172,7 +215,7 @@ class SparseBlockEdges(Query[NoisyCounts]):
 
     def shape(self, nodes: int) -> tuple[int, ...]:
         del nodes
-        return (UNDIRECTED.cell_count(self.blocks, inside=self.inside),)
+        return (self.kind.cell_count(self.blocks, inside=self.inside),)
 
     def answer(self, edges: PrivateEdges) -> tuple[Integers, Integers]:
         return block_counts(edges, self.labels, self.blocks, inside=self.inside)
@@ -182,7 +225,7 @@ class SparseBlockEdges(Query[NoisyCounts]):
         return SparseLaplaceCounts(
             cells,
             counts,
-            size=UNDIRECTED.cell_count(self.blocks, inside=self.inside),
+            size=self.kind.cell_count(self.blocks, inside=self.inside),
             threshold=norm_sub_threshold,
             sensitivity=self.sensitivity,
         )
@@ -190,7 +233,7 @@ class SparseBlockEdges(Query[NoisyCounts]):
 
 @dataclass(frozen=True, eq=False)
 class CommunityEdges(SparseBlockEdges):
-    """The edges between every two different communities.
+    """The edges between every two different communities, per direction if there are two sides.
 
     Privacy: an edge between two communities moves one cell by 1, any other edge none.
     """
@@ -218,6 +261,8 @@ class SuperGraphEdges(SparseBlockEdges):
 class CommunityChoices(Query[Labels]):
     """A community for every node, by the exponential mechanism on its neighbours there.
 
+    In a directed graph its out-neighbours and its in-neighbours there are added up.
+
     Privacy: an edge moves one score of each of its two ends by 1, which counts as a distance of
     1; `labels` are released, and all communities are candidates.
 
@@ -237,6 +282,7 @@ class CommunityChoices(Query[Labels]):
     noise = CommunityChoice.name
     proof = "proofs/community-choice.md"
     subject = "a node's community"
+    kinds = EVERY_KIND
 
     def shape(self, nodes: int) -> tuple[int, ...]:
         return (nodes,)
@@ -252,7 +298,7 @@ class CommunityChoices(Query[Labels]):
 
 
 def degrees(edges: PrivateEdges) -> Integers:
-    """Count the neighbours of every node, once for all queries of a timestamp."""
+    """Count the neighbours of every node, per side, once for all queries of a timestamp."""
 
     def count() -> Integers:
         everyone = np.zeros(edges.nodes, dtype=np.int32)
@@ -271,20 +317,31 @@ def _split_degrees(edges: PrivateEdges, labels: Labels) -> tuple[Integers, Integ
 
 
 def _count_split_degrees(edges: PrivateEdges, labels: Labels) -> tuple[Integers, Integers]:
-    job = Job(_add_split_degrees, edges.parts.edges(), (labels,))
-    inner, outer = edges.engine.sum(job, sizes=(labels.size, labels.size))
+    sides = Sides(edges.kind, edges.sizes)
+    job = Job(_add_split_degrees, edges.parts.edges(), (labels, sides.shift))
+    inner, outer = edges.engine.sum(job, sizes=(sides.degrees, sides.degrees))
     return inner, outer
 
 
 def block_counts(
-    edges: PrivateEdges, labels: Labels, blocks: int, *, inside: bool
+    edges: PrivateEdges,
+    labels: Labels,
+    blocks: int,
+    *,
+    inside: bool,
+    tail_labels: Labels | None = None,
+    tail_blocks: int | None = None,
 ) -> tuple[Integers, Integers]:
-    """Count edges per unordered pair of blocks: the cells that are not zero, and their counts.
+    """Count edges per pair of blocks: the cells that are not zero, and their counts.
 
-    The cell of a pair has the number that `psgraph.graph.kind.Kind.cell_of` gives it.
+    The cell of a pair has the number that `psgraph.graph.kind.Kind.cell_of` gives it. Second ends
+    may have blocks of their own if edges have two sides.
     """
-    size = UNDIRECTED.cell_count(blocks, inside=inside)
-    shared = (labels, blocks, inside)
+    kind = edges.kind
+    size = kind.cell_count(blocks, tail_blocks, inside=inside)
+    tails = labels if tail_labels is None else tail_labels
+    columns = blocks if tail_blocks is None else tail_blocks
+    shared = (labels, tails, columns, kind.sides == 2, inside)
     parts = edges.parts.edges()
     # Which of the two forms runs changes the time it takes, not the answer.
     if size <= min(MOST_CELLS, max(1 << 16, 4 * edges.parts.edge_count)):
@@ -341,25 +398,37 @@ def merge_counts(pieces: Sequence[tuple[Integers, Integers]]) -> tuple[Integers,
 
 
 def _add_block_counts(
-    read: Callable[[], Pairs], labels: Labels, blocks: int, inside: bool, counts: Integers
+    read: Callable[[], Pairs],
+    labels: Labels,
+    tails: Labels,
+    columns: int,
+    ordered: bool,
+    inside: bool,
+    counts: Integers,
 ) -> None:
-    part = read()
-    counting.add_block_counts(part.u, part.v, labels, blocks, inside, counts)
+    u, v = read()
+    counting.add_block_counts(u, v, labels, tails, columns, ordered, inside, counts)
 
 
 def _sparse_block_counts(
-    read: Callable[[], Pairs], labels: Labels, blocks: int, inside: bool, size: int
+    read: Callable[[], Pairs],
+    labels: Labels,
+    tails: Labels,
+    columns: int,
+    ordered: bool,
+    inside: bool,
+    size: int,
 ) -> tuple[Integers, Integers]:
-    part = read()
-    keys = counting.block_keys(part.u, part.v, labels, blocks, inside)
+    u, v = read()
+    keys = counting.block_keys(u, v, labels, tails, columns, ordered, inside)
     return counting.run_lengths(sort_keys(keys, largest=size))
 
 
 def _add_split_degrees(
-    read: Callable[[], Pairs], labels: Labels, inner: Integers, outer: Integers
+    read: Callable[[], Pairs], labels: Labels, shift: int, inner: Integers, outer: Integers
 ) -> None:
-    part = read()
-    counting.add_split_degrees(part.u, part.v, labels, inner, outer)
+    u, v = read()
+    counting.add_split_degrees(u, v, labels, shift, inner, outer)
 
 
 def _community_scores(read: Callable[[], Rows], labels: Labels, communities: int) -> Scores:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from psgraph.errors import InvalidArgument
+from psgraph.errors import InvalidArgument, KindMismatch
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import PART_NODES
 from psgraph.methods.base import Method
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -19,6 +20,7 @@ from psgraph.privacy.samplers import Sampler
 __all__ = [
     "MethodLike",
     "build_method",
+    "check_kind",
     "choose_method",
     "find_method",
     "memory_note",
@@ -136,7 +138,9 @@ def build_method(
     return method
 
 
-def memory_note(method: Method[Any, Any], *, nodes: int | None, prepared: bool) -> str | None:
+def memory_note(
+    method: Method[Any, Any], nodes: int | None, prepared: bool, kind: Kind | None = None
+) -> str | None:
     """Say that a method holds all edges in memory, where that may matter; None elsewhere.
 
     It may matter for a store, and for a roster of more than one part. How many edges there are is
@@ -149,22 +153,75 @@ def memory_note(method: Method[Any, Any], *, nodes: int | None, prepared: bool) 
     >>> print(memory_note(TmF(), nodes=10**7, prepared=False).partition(", at least")[0])
     Method tmf holds all edges of a snapshot in the memory of one machine
     """
-    if not method.needs_all_edges or not (prepared or (nodes or 0) > PART_NODES):
+    kind = kind or UNDIRECTED
+    if not method.holds_all_edges(kind) or not (prepared or (nodes or 0) > PART_NODES):
         return None
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return (
         f"Method {method.name} holds all edges of a snapshot in the memory of one machine, at "
         f"least {_EDGE_BYTES} bytes for every edge and often several times that. This one has "
         f"{memory / 1e9:.1f} GB: fewer than {memory / _EDGE_BYTES / 1e6:,.0f} million edges fit. "
-        f"These methods read it part by part: {', '.join(_in_parts())}."
+        f"These methods read it part by part: {', '.join(_in_parts(kind))}."
     )
 
 
-def _in_parts() -> list[str]:
+def _in_parts(kind: Kind) -> list[str]:
     """The installed methods that ask for sums over parts; a plug-in that fails is left out."""
     found = []
     for name in method_names():
         with suppress(Exception):
-            if not find_method(name).needs_all_edges:
+            if not find_method(name)().holds_all_edges(kind):
                 found.append(name)
     return found
+
+
+def check_kind(method: Method[Any, Any], graphs: object) -> None:
+    """Refuse a stream, a snapshot or a kind that the method does not publish, and weights."""
+    kind = graphs if isinstance(graphs, Kind) else getattr(graphs, "kind", None)
+    if not isinstance(kind, Kind):
+        return
+    if kind.name not in method.kinds:
+        known = sorted(method.kinds)
+        raise KindMismatch(
+            f"method {method.name!r} publishes {_listed(known, 'and')} graphs only\n"
+            + _remedy(kind, _WITHOUT.get(kind.name))
+        )
+    if kind.flows:
+        if not method.publishes_flows:
+            raise KindMismatch(
+                f"method {method.name!r} publishes no flows\n" + _remedy(kind, _WITHOUT["flows"])
+            )
+    elif kind.weighted and not method.publishes_weights:
+        raise KindMismatch(
+            f"method {method.name!r} publishes no weights\n" + _remedy(kind, _WITHOUT["weights"])
+        )
+
+
+_WITHOUT = {
+    "directed": (
+        "leave --directed (kind='directed') out to publish who is connected with whom, without "
+        "direction"
+    ),
+    "flows": "leave --flows (flows=True) out to publish which edges there are",
+    "weights": "leave --weights (weights=…) out to publish which edges there are",
+}
+
+
+def _remedy(kind: Kind, without: str | None) -> str:
+    """Name the methods that publish a kind, and what to leave out instead."""
+    names = [name for name in method_names() if _publishes(find_method(name), kind)]
+    advice = [f"use {_listed(names, 'or')}"] if names else []
+    advice += [without] if without else []
+    text = ", or ".join(advice or ["use another method"])
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _publishes(method: type[Method[Any, Any]], kind: Kind) -> bool:
+    carries = method.publishes_flows if kind.flows else method.publishes_weights
+    return kind.name in method.kinds and (carries or not kind.weighted)
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    """Join words: ``a, b or c``."""
+    *others, end = words
+    return f"{', '.join(others)} {last} {end}" if others else end

@@ -14,17 +14,15 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.errors import InvalidArgument, exact_decimal
-from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases, MechanismCase
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_choice
 from psgraph.methods.private import PrivateEdges, PrivateSnapshot
-from psgraph.methods.queries import EdgeCount, block_counts
+from psgraph.methods.queries import EVERY_KIND, EdgeCount, QueryOfKind, block_counts
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.mechanisms.top import LargestCells
-from psgraph.privacy.query import Query
 from psgraph.privacy.samplers import Sampler
 
 __all__ = [
@@ -52,6 +50,7 @@ class TmFMeasurement:
     roster: Roster
     noisy_edge_count: int
     cells: Integers
+    kind: Kind = UNDIRECTED
 
 
 @dataclass(frozen=True)
@@ -81,14 +80,22 @@ class UnprovenLinearFilter(LargestCells):
 
 
 @dataclass(frozen=True)
-class LargestPairs(Query[Integers]):
+class LargestPairs(QueryOfKind[Integers]):
     """The `keep` pairs of nodes with the largest noisy cells.
 
     Privacy: an edge is one cell, which it moves by 1; `keep` is released. Keeping the largest is
     post-processing of all noisy cells.
+
+    Parameters
+    ----------
+    keep
+        How many pairs.
+    sizes
+        The number of nodes of each roster, for graphs with two of them.
     """
 
     keep: int
+    sizes: tuple[int, ...] = ()
 
     label = "cells"
     sensitivity = 1
@@ -97,12 +104,19 @@ class LargestPairs(Query[Integers]):
     subject = "a cell of the adjacency matrix (0 or 1)"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
-        return (UNDIRECTED.pairs(nodes),)
+        return (self.kind.pairs(*(self.sizes or (nodes,))),)
 
     def answer(self, edges: PrivateEdges) -> tuple[Integers, int]:
-        everyone = np.arange(edges.nodes, dtype=np.int32)  # each node is a block of its own
-        cells, _ = block_counts(edges, everyone, edges.nodes, inside=False)
-        return cells, UNDIRECTED.pairs(edges.nodes)
+        # Each node is a block of its own, numbered on its side.
+        blocks = [np.arange(size, dtype=np.int32) for size in edges.sizes]
+        cells, _ = block_counts(
+            edges,
+            np.concatenate(blocks),
+            blocks[0].size,
+            inside=self.kind.two_sided,
+            tail_blocks=blocks[-1].size,
+        )
+        return cells, self.kind.pairs(*edges.sizes)
 
     def mechanism(self, answer: tuple[Integers, int]) -> Mechanism[Integers]:
         cells, size = answer
@@ -124,7 +138,10 @@ class FilteredPairs(LargestPairs):
 
 
 class TmF(Method[TmFMeasurement, TmFMeasurement]):
-    """Top-m filter: noise on all n(n−1)/2 cells, then the m̃ largest cells are the edges.
+    """Top-m filter: noise on the cells of all pairs, then the m̃ largest cells are the edges.
+
+    A cell is a pair of nodes that can be an edge: one of n(n−1)/2 in an undirected graph, of
+    n(n−1) in a directed one, of left · right in a two-sided one.
 
     Parameters
     ----------
@@ -160,6 +177,7 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
 
     name = "tmf"
     title, colour, marker = "TmF", "#0072b2", "s"
+    kinds = EVERY_KIND
     needs_all_edges = True
     records = (TmFMeasurement,)
     queries = (EdgeCount, LargestPairs, FilteredPairs)
@@ -191,8 +209,10 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
             mechanisms={"TmF's linear filter": lambda _draws: case},
         )
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         case = "every timestamp"
         count_epsilon, cell_epsilon = self._split(guarantee.per_timestamp)
         return [
@@ -216,13 +236,14 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
         the count by 1 and one cell by 1. proofs/tmf.md.
         """
         del state  # timestamps are independent
-        roster = private.roster
+        roster, kind = private.roster, private.kind
         count_epsilon, cell_epsilon = self._split(private.remaining)
         with phase("perturbation"):
             noisy_edge_count = private.ask(EdgeCount(), epsilon=count_epsilon)
-            keep = min(max(noisy_edge_count, 0), UNDIRECTED.pairs(len(roster)))
-            cells = private.ask(self._cells(keep), epsilon=cell_epsilon)
-        return TmFMeasurement(roster, noisy_edge_count, cells)
+            keep = min(max(noisy_edge_count, 0), kind.pairs(*roster.sizes))
+            largest = self._cells(keep, roster.sizes, kind=kind)
+            cells = private.ask(largest, epsilon=cell_epsilon)
+        return TmFMeasurement(roster, noisy_edge_count, cells, kind)
 
     def synthesise(
         self,
@@ -233,8 +254,9 @@ class TmF(Method[TmFMeasurement, TmFMeasurement]):
     ) -> SyntheticGraph:
         del previous, rng, engine  # the cells kept are the edges
         with phase("reconstruction"):
-            u, v = UNDIRECTED.pair_of(state.cells, len(state.roster), inside=False)
-            return SyntheticGraph(state.roster, u, v)
+            roster, kind = state.roster, state.kind
+            u, v = kind.pair_of(state.cells, *roster.sizes, inside=kind.two_sided)
+            return SyntheticGraph(roster, u, v + roster.offset, kind=kind)
 
     def summary(self, state: TmFMeasurement) -> Mapping[str, Any]:
         return {"noisy_edges": state.noisy_edge_count}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from psgraph.graph.sides import side_degrees
 from psgraph.metrics.change import degree_change, degree_change_correlation, edge_overlap
 from psgraph.metrics.clustering import (
     Clustering,
@@ -30,12 +31,36 @@ from psgraph.metrics.degrees import (
     node_degrees,
     smoothed_degree_divergence,
 )
+from psgraph.metrics.direction import reciprocity, reciprocity_error
 from psgraph.metrics.fidelity import Fidelity, compute_fidelity
-from psgraph.metrics.groups import GROUPS, METRICS, PAPER_METRICS, find_metric, metric_groups
+from psgraph.metrics.groups import (
+    GROUPS,
+    METRICS,
+    PAPER_METRICS,
+    default_metrics,
+    find_metric,
+    groups_for,
+    headline_metrics,
+    metric_groups,
+)
+from psgraph.metrics.labels import label_assortativity, label_modularity
 from psgraph.metrics.metric import GAMMA, GraphFacts, Group, Limits, Metric, Pair, relative_error
 from psgraph.metrics.paths import PathLengths, length_distance, path_lengths
+from psgraph.metrics.sides import (
+    joint_degree_divergence,
+    joint_degrees,
+    side_assortativity,
+    side_assortativity_error,
+)
 from psgraph.metrics.spectral import eigenvector_centrality, eigenvector_overlap, most_central
 from psgraph.metrics.spreading import Outbreak, component_sizes, largest_component, outbreak_size
+from psgraph.metrics.tops import pagerank, pagerank_overlap
+from psgraph.metrics.weights import (
+    side_strengths,
+    total_weight,
+    total_weight_error,
+    weight_distance,
+)
 
 __all__ = [
     "GAMMA",
@@ -62,6 +87,7 @@ __all__ = [
     "compare",
     "component_sizes",
     "compute_fidelity",
+    "default_metrics",
     "degree_change",
     "degree_change_correlation",
     "degree_divergence",
@@ -74,6 +100,12 @@ __all__ = [
     "eigenvector_overlap",
     "find_communities",
     "find_metric",
+    "groups_for",
+    "headline_metrics",
+    "joint_degree_divergence",
+    "joint_degrees",
+    "label_assortativity",
+    "label_modularity",
     "largest_component",
     "length_distance",
     "metric_groups",
@@ -82,10 +114,21 @@ __all__ = [
     "mutual_information",
     "node_degrees",
     "outbreak_size",
+    "pagerank",
+    "pagerank_overlap",
     "path_lengths",
+    "reciprocity",
+    "reciprocity_error",
     "relative_error",
+    "side_assortativity",
+    "side_assortativity_error",
+    "side_degrees",
+    "side_strengths",
     "smoothed_degree_divergence",
+    "total_weight",
+    "total_weight_error",
     "triangle_count",
     "triangle_error",
     "triangles",
+    "weight_distance",
 ]

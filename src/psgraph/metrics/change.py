@@ -9,16 +9,24 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.kind import pack
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.metric import Group, Metric, Pair, relative_error
+from psgraph.metrics.metric import EVERY_KIND, Group, Metric, Pair, defined_error
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
-__all__ = ["CHANGE", "LAG", "degree_change", "degree_change_correlation", "edge_overlap"]
+__all__ = [
+    "CHANGE",
+    "LAG",
+    "degree_change",
+    "degree_change_correlation",
+    "edge_overlap",
+    "kept_edges",
+]
 
 #: Timestamps after which lasting edges are counted.
 LAG = 5
@@ -38,14 +46,35 @@ def edge_overlap(before: Graph, after: Graph) -> float:
     >>> edge_overlap(before, SyntheticGraph(Roster(["b", "c", "d"]), [0, 1], [1, 2]))
     0.3333333333333333
     """
+    _, stayed = _keys_in(before, after)
+    kept = np.intersect1d(stayed, pack(after.u, after.v), assume_unique=True).size
+    union = before.u.size + after.u.size - kept
+    return kept / union if union else 1.0
+
+
+def kept_edges(before: Graph, after: Graph) -> tuple[Integers, Integers]:
+    """The numbers in `before` and in `after` of the edges that both have, matched by id.
+
+    Examples
+    --------
+    >>> from psgraph.graph import Roster, SyntheticGraph
+    >>> before = SyntheticGraph(Roster(["a", "b", "c"]), [0, 1], [1, 2])
+    >>> kept_edges(before, SyntheticGraph(Roster(["b", "c", "d"]), [0, 1], [1, 2]))
+    (array([1]), array([0]))
+    """
+    there, stayed = _keys_in(before, after)
+    now = pack(after.u, after.v)
+    _, then, here = np.intersect1d(stayed, now, assume_unique=True, return_indices=True)
+    return np.flatnonzero(there)[then], here
+
+
+def _keys_in(before: Graph, after: Graph) -> tuple[NDArray[np.bool_], Integers]:
+    """Which edges of `before` have both ends in the roster of `after`, and their keys there."""
     position = _positions(before, after)
     u, v = position[before.u], position[before.v]
     there = (u >= 0) & (v >= 0)  # an edge of a node that left is gone
     # Rosters are sorted by id, so an edge in normal form is in normal form in the other too.
-    stayed, now = pack(u[there], v[there]), pack(after.u, after.v)
-    kept = np.intersect1d(stayed, now, assume_unique=True).size
-    union = before.u.size + after.u.size - kept
-    return kept / union if union else 1.0
+    return there, pack(u[there], v[there])
 
 
 def degree_change(before: Graph, after: Graph) -> Integers:
@@ -93,7 +122,7 @@ def _positions(before: Graph, after: Graph) -> Integers:
     """The position in `after` of every node of `before`, −1 if it is not there."""
     if before.roster is after.roster:
         return np.arange(len(before.roster))
-    return after.roster.positions(before.roster.ids).astype(np.int64)
+    return after.roster.positions_of(before.roster).astype(np.int64)
 
 
 def _covariance(a: Integers, b: Integers) -> int:
@@ -119,7 +148,7 @@ def _overlap_error(pair: Pair) -> float | None:
 
 def _lasting_error(pair: Pair) -> float | None:
     found = _overlaps(pair, LAG)
-    return None if found is None else relative_error(*found)
+    return None if found is None else defined_error(pair, *found)
 
 
 def _correlation(pair: Pair) -> float | None:
@@ -142,6 +171,7 @@ CHANGE = Group(
             "(Jaccard index), in the original and in the releases. High where the releases flicker "
             "although the original is stable.",
             compute=_overlap_error,
+            kinds=EVERY_KIND,
             looks_back=1,
         ),
         Metric(
@@ -151,6 +181,7 @@ CHANGE = Group(
             reading=f"Relative error of the share of edges kept over {LAG} timestamps (Jaccard "
             "index). High where ties that last in the original are soon replaced in the releases.",
             compute=_lasting_error,
+            kinds=EVERY_KIND,
             looks_back=LAG,
         ),
         Metric(
@@ -161,6 +192,7 @@ CHANGE = Group(
             "followed, 0: the changes are unrelated, negative: they go in opposite directions.",
             compute=_correlation,
             lowest=-1.0,
+            kinds=EVERY_KIND,
             looks_back=1,
         ),
     ),

@@ -7,7 +7,7 @@ comparison is about as sensitive as the data itself and must not be published wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,18 +19,18 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import NO_VALUE, count
 from psgraph.errors import DataError, InvalidArgument, MissingExtra
 from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.metrics.fidelity import (
-    ALWAYS,
     Fidelity,
     MoreMetrics,
     compute_fidelity,
     mean_and_deviation,
 )
-from psgraph.metrics.groups import GROUPS, find_metric
-from psgraph.metrics.metric import GraphFacts, Metric, check_kinds
+from psgraph.metrics.groups import GROUPS, chosen_groups, find_metric
+from psgraph.metrics.metric import GraphFacts, Metric, kind_of
 from psgraph.publication.certificate import Release
 from psgraph.publication.checks import check_stream
-from psgraph.publication.releases import read_releases
+from psgraph.publication.releases import Releases, read_releases
 from psgraph.streams.stream import read_item
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ class Comparison:
         where none has. Empty unless groups were requested.
     input_checked
         Whether the ledger of the releases says that they were made from these originals.
+    kind
+        The kind of the graphs.
     """
 
     rows: tuple[Row, ...]
@@ -103,6 +105,7 @@ class Comparison:
     more_mean: Mapping[str, float | None] = field(default_factory=dict, hash=False)
     more_std: Mapping[str, float | None] = field(default_factory=dict, hash=False)
     input_checked: bool = False
+    kind: Kind = UNDIRECTED
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON. It contains facts about the private edges.
@@ -115,6 +118,7 @@ class Comparison:
         ]
         data: dict[str, Any] = {
             "curator_only": True,
+            **self.kind.to_dict(),
             "input_checked": self.input_checked,
             "timestamps": len(self.rows),
             "rows": rows,
@@ -185,7 +189,7 @@ class Comparison:
         )
 
     def _metrics(self) -> list[str]:
-        return [*(metric.name for metric in fields(Fidelity)), *self.more_mean]
+        return [*self.mean.to_dict(), *self.more_mean]
 
 
 def chosen_metrics(wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
@@ -218,13 +222,16 @@ def compare(
         refused.
     groups
         Optional metrics to compute as well, by the names of `psgraph.metrics.metric_groups`:
-        structure, paths, spreading, communities, stream, and those of installed packages.
+        structure, paths, spreading, communities, stream, labels, and those of installed packages.
+        Metrics of a group that are not defined for this kind of graph are left out; those of
+        labels are computed wherever the roster has labels.
 
     Raises
     ------
     InvalidArgument
-        If there is no such group, a metric is not defined for this kind of graph, or an argument
-        is not what it should be. Nothing has been read by then.
+        If there is no such group, no metric of a group is defined for this kind of graph, the two
+        sides are of different kinds, or an argument is not what it should be. Nothing has been
+        read by then, unless neither side states its kind.
     DataError
         If one side is longer than the other, both are empty, or a pair is not over one roster.
     ReplayConflict
@@ -247,9 +254,11 @@ def compare(
     """
     from psgraph.publication.verification import check_originals
 
-    more = MoreMetrics(groups)
-    check_kinds((*ALWAYS, *more.metrics), stream, releases)
+    chosen_groups(groups)
+    stated = kind_of(stream)
     stream, releases = both_sides(stream, releases)
+    kind = _common_kind(stated, _published_kind(releases))
+    more = None if kind is None else MoreMetrics(groups, kind)
     stream, input_checked = check_originals(stream, releases)
     rows: list[Row] = []
     for ordinal, (original, release) in enumerate(zip_longest(stream, releases)):
@@ -260,22 +269,61 @@ def compare(
                 "Compare the releases of a whole run with the stream it was made from."
             )
         graph = release if isinstance(release, SyntheticGraph) else release.graph
+        if more is None:  # neither side stated its kind
+            more = MoreMetrics(groups, graph.kind)
         pair = GraphFacts(original), GraphFacts(graph)
+        if not ordinal and original.roster.labels is not None:
+            more = MoreMetrics((*more.groups, "labels"))
         fidelity = compute_fidelity(*pair)
         rows.append(Row(ordinal, original.time, fidelity, more.compute(*pair)))
-    if not rows:
+    if not rows or more is None:
         raise DataError("there is nothing to compare: no snapshots and no releases")
-    values = np.array([list(row.fidelity.to_dict().values()) for row in rows])
-    std = values.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(values.shape[1])
+    mean, std = _summary([row.fidelity for row in rows])
     summary = {name: mean_and_deviation(row.more[name] for row in rows) for name in more.names}
     return Comparison(
         tuple(rows),
-        mean=Fidelity(*values.mean(axis=0).tolist()),
-        std=Fidelity(*std.tolist()),
+        mean=mean,
+        std=std,
         groups=more.groups,
         more_mean={name: mean for name, (mean, _) in summary.items()},
         more_std={name: deviation for name, (_, deviation) in summary.items()},
         input_checked=input_checked,
+        kind=graph.kind,
+    )
+
+
+def _published_kind(releases: Iterable[SyntheticGraph | HasGraph]) -> Kind | None:
+    """The kind of the releases, as certified or as the first of a list has it."""
+    if isinstance(releases, Releases):
+        return releases.certificates[0].kind if releases.certificates else None
+    return kind_of(releases)
+
+
+def _common_kind(one: Kind | None, other: Kind | None) -> Kind | None:
+    """The kind of the original and of the releases; None if neither states one."""
+    if one is not None and other is not None and one != other:
+        raise InvalidArgument(
+            f"the original is {one}, but the releases are {other}\n"
+            "Read the original with the options that it was published with."
+        )
+    return one or other
+
+
+def _summary(fidelities: Sequence[Fidelity]) -> tuple[Fidelity, Fidelity]:
+    """Mean and sample standard deviation of the metrics that are always computed."""
+    names = tuple(fidelities[0].to_dict())
+    rows = [tuple(each.to_dict().values()) for each in fidelities]
+    values = np.array(rows, dtype=np.float64)  # NaN for None
+    means = values.mean(axis=0).tolist()
+    deviations = (values.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(len(names))).tolist()
+    columns = zip(*rows, strict=True)
+    found = {
+        name: mean_and_deviation(column) if None in column else (mean, deviation)
+        for name, column, mean, deviation in zip(names, columns, means, deviations, strict=True)
+    }
+    return (
+        Fidelity(**{name: mean for name, (mean, _) in found.items()}),
+        Fidelity(**{name: deviation for name, (_, deviation) in found.items()}),
     )
 
 

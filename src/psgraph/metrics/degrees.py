@@ -12,7 +12,13 @@ import numpy as np
 
 from psgraph._runtime.arrays import Integers
 from psgraph.graph.parts import degrees
-from psgraph.metrics.metric import Limits, Metric, Pair, relative_error
+from psgraph.metrics.metric import (
+    EVERY_KIND,
+    Limits,
+    Metric,
+    defined_error,
+    relative_error,
+)
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
@@ -21,12 +27,16 @@ __all__ = [
     "assortativity",
     "assortativity_error",
     "degree_divergence",
+    "degree_kl",
+    "degree_products",
     "degree_variance",
     "degree_variance_error",
     "density_error",
     "edge_density",
     "node_degrees",
     "smoothed_degree_divergence",
+    "smoothed_degree_kl",
+    "smoothed_kl",
 ]
 
 #: Degrees up to this have their own bin in the smoothed divergence.
@@ -39,6 +49,9 @@ _BLOCK = 1 << 18
 
 def node_degrees(graph: Graph) -> Integers:
     """The degree of every node, in roster order. O(n + m).
+
+    Both sides count: in a directed graph it is the sum of the out- and the in-degree. For one side
+    see `psgraph.graph.sides.side_degrees`.
 
     Examples
     --------
@@ -58,7 +71,7 @@ def edge_density(graph: Graph) -> float:
     >>> edge_density(SyntheticGraph(Roster.range(4), [0, 1, 2], [1, 2, 3]))
     0.5
     """
-    pairs = graph.kind.pairs(len(graph.roster))
+    pairs = graph.pair_count
     return int(graph.u.size) / pairs if pairs else 0.0
 
 
@@ -68,19 +81,20 @@ density_error = Metric(
     better="lower",
     reading="Relative error of the number of edges. 10 %: one edge in ten is missing, or there is "
     "one extra for every ten.",
-    compute=lambda pair: relative_error(*pair.both(edge_density)),
+    compute=lambda pair: defined_error(pair, *pair.both(edge_density)),
+    kinds=EVERY_KIND,
 )
 
 
-def _divergence(pair: Pair) -> float:
-    r"""Kullback–Leibler divergence of the degree distributions, in nats, as PrivGraph computes it.
+def degree_kl(first: Integers, second: Integers) -> float:
+    r"""Kullback–Leibler divergence of two lists of degrees, in nats, as PrivGraph computes it.
 
     .. math:: \sum_d Q(d) \ln\frac{Q(d) + e}{\hat{Q}(d) + e}, \qquad e = 2^{-52}
 
     The machine epsilon *e* determines the cost of a hole: a degree that occurs in the original but
     in no synthetic node adds about 36 nats times its share, however close the next synthetic degree
     is. Kept for comparison with published figures; to judge a release, see
-    `_smoothed_divergence`. 0 without nodes.
+    `smoothed_degree_kl`. 0 without nodes.
 
     Examples
     --------
@@ -91,7 +105,7 @@ def _divergence(pair: Pair) -> float:
     >>> round(degree_divergence(path, SyntheticGraph(path.roster, [0], [1])), 2)
     11.65
     """
-    p, q = _histograms(*pair.both(node_degrees))
+    p, q = _histograms(first, second)
     if not p.sum():
         return 0.0
     epsilon = np.finfo(np.float64).eps
@@ -106,20 +120,20 @@ degree_divergence = Metric(
     reading="Kullback–Leibler divergence of the degree distributions. It counts holes: a degree "
     "that no node of the release has costs about 36 times its share, however close the next one "
     "is.",
-    compute=_divergence,
+    compute=lambda pair: degree_kl(*pair.both(node_degrees)),
     thresholds=Limits(0.5, 2.0),  # nats, of which a hole costs 36 times its share
 )
 
 
-def _smoothed_divergence(pair: Pair) -> float:
-    r"""Kullback–Leibler divergence of the degree distributions, in nats, without counting holes.
+def smoothed_degree_kl(first: Integers, second: Integers) -> float:
+    r"""Kullback–Leibler divergence of two lists of degrees, in nats, without counting holes.
 
     Degrees are binned (one bin per degree up to 8, then four bins per doubling) and half a node is
     added to every bin of both histograms, Jeffreys' prior for a multinomial. The tail of a real
     graph is a few nodes spread over thousands of degrees: adding ½ to *every* degree would drown
     the nodes in the prior, and adding next to nothing makes the divergence count holes. On bins
     that widen with the degree, two graphs drawn from one distribution come out near zero, and the
-    result stays finite, in nats and comparable with `_divergence`.
+    result stays finite, in nats and comparable with `degree_kl`.
 
     Examples
     --------
@@ -130,9 +144,14 @@ def _smoothed_divergence(pair: Pair) -> float:
     >>> round(smoothed_degree_divergence(path, SyntheticGraph(path.roster, [0], [1])), 2)
     0.24
     """
-    p, q = _histograms(*pair.both(node_degrees))
+    p, q = _histograms(first, second)
     starts = _bin_starts(p.size)
-    share, other = np.add.reduceat(p, starts) + 0.5, np.add.reduceat(q, starts) + 0.5
+    return smoothed_kl(np.add.reduceat(p, starts), np.add.reduceat(q, starts))
+
+
+def smoothed_kl(counts: Integers, others: Integers) -> float:
+    """Kullback–Leibler divergence of two histograms with half a node added to each bin, in nats."""
+    share, other = counts + 0.5, others + 0.5
     share, other = share / share.sum(), other / other.sum()
     # Rounding may push an exact zero slightly below; a divergence is never negative.
     return max(0.0, float(np.sum(share * np.log(share / other))))
@@ -144,7 +163,7 @@ smoothed_degree_divergence = Metric(
     better="lower",
     reading="The degree divergence on bins that widen with the degree, with half a node added to "
     "each: a degree that no node has costs little where close degrees are present.",
-    compute=_smoothed_divergence,
+    compute=lambda pair: smoothed_degree_kl(*pair.both(node_degrees)),
 )
 
 
@@ -218,12 +237,18 @@ def assortativity(graph: Graph) -> float:
     ends = 2 * int(graph.u.size)
     squares = sum(count * value**2 for value, count in histogram)
     cubes = sum(count * value**3 for value, count in histogram)
+    products = 2 * degree_products(graph, degree, degree)
+    spread = ends * cubes - squares**2
+    return (ends * products - squares**2) / spread if spread else 0.0
+
+
+def degree_products(graph: Graph, first: Integers, second: Integers) -> int:
+    """The sum over edges of a number of their first and one of their second end, exactly."""
     products = 0
     for start in range(0, graph.u.size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        products += 2 * int(np.dot(degree[graph.u[block]], degree[graph.v[block]]))
-    spread = ends * cubes - squares**2
-    return (ends * products - squares**2) / spread if spread else 0.0
+        products += int(np.dot(first[graph.u[block]], second[graph.v[block]]))
+    return products
 
 
 assortativity_error = Metric(

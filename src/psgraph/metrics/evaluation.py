@@ -25,7 +25,7 @@ from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
 from psgraph.methods.registry import MethodLike, choose_method
 from psgraph.metrics.comparison import Comparison, chosen_metrics, compare, records_to_pandas
-from psgraph.metrics.groups import PAPER_METRICS, find_metric
+from psgraph.metrics.groups import find_metric, headline_metrics
 from psgraph.metrics.metric import UNDEFINED
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
 from psgraph.publication.checks import check_stream
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["NOT_PRIVATE", "Evaluation", "Run", "evaluate"]
 
 NOT_PRIVATE = "Not private: seeded runs for research, compared with the original edges."
-
-_PAPER = tuple(metric.name for metric in PAPER_METRICS)
 
 
 @dataclass(frozen=True)
@@ -143,10 +141,13 @@ class Evaluation:
         return rows
 
     def table(
-        self, metrics: Sequence[str] = _PAPER
+        self, metrics: Sequence[str] | None = None
     ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Column headings and rows of text, one row per method and budget."""
-        metrics = chosen_metrics(metrics, tuple(self.runs[0].values()))
+        """Column headings and rows of text, one row per method and budget.
+
+        Shows the paper's five unless metrics are named; of other kinds of graphs, similar ones.
+        """
+        metrics = self._chosen(metrics)
         infos = [find_metric(name) for name in metrics]
         found = {(row["method"], row["epsilon"], row["metric"]): row for row in self.summary()}
         body = []
@@ -165,12 +166,17 @@ class Evaluation:
         headings = (f"{info.heading} {info.arrow}" for info in infos)
         return ("method", "ε", *headings), body
 
-    def plot(self, metrics: Sequence[str] = _PAPER) -> Figure:
-        """Draw each metric against ε, a line per method, with standard errors."""
+    def plot(self, metrics: Sequence[str] | None = None) -> Figure:
+        """Draw each metric of `table` against ε, a line per method, with standard errors."""
         require_drawing()
         from psgraph.metrics.plots import plot_evaluation
 
-        return plot_evaluation(self, chosen_metrics(metrics, tuple(self.runs[0].values())))
+        return plot_evaluation(self, self._chosen(metrics))
+
+    def _chosen(self, metrics: Sequence[str] | None) -> tuple[str, ...]:
+        kind = self.runs[0].comparison.kind
+        shown = [metric.name for metric in headline_metrics(kind)]
+        return chosen_metrics(shown if metrics is None else metrics, tuple(self.runs[0].values()))
 
     def _repr_html_(self) -> str | None:
         headings, rows = self.table()
@@ -265,7 +271,7 @@ def _label(method: Method[Any, Any]) -> str:
     """The name, with the parameters that differ from their defaults."""
     usual = type(method)().parameters()
     other = [
-        f"{name}={value}" for name, value in method.parameters().items() if value != usual[name]
+        f"{name}={value}" for name, value in method.parameters().items() if value != usual.get(name)
     ]
     return f"{method.name}({', '.join(other)})" if other else method.name
 

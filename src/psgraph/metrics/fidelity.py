@@ -5,54 +5,76 @@ Where one of the graphs is an original, the result is for the curator only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psgraph._runtime.arrays import Frozen
 from psgraph.errors import DataError
-from psgraph.metrics.groups import PAPER_METRICS, VARIANTS, chosen_groups
-from psgraph.metrics.metric import GraphFacts, Metric, Pair, check_kinds
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.metrics.groups import chosen_groups, default_metrics
+from psgraph.metrics.metric import GraphFacts, Metric, Pair
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph, Roster
 
-__all__ = ["ALWAYS", "Fidelity", "MoreMetrics", "compute_fidelity", "mean_and_deviation"]
-
-#: The metrics that are always computed.
-ALWAYS = (*PAPER_METRICS, *VARIANTS)
+__all__ = ["Fidelity", "MoreMetrics", "compute_fidelity", "mean_and_deviation"]
 
 
-@dataclass(frozen=True)
-class Fidelity:
-    """The metrics of one release; the first five are the paper's.
+class Fidelity(Frozen):
+    """The metrics of one release that are always computed; those of its kind of graph.
 
-    Attributes
-    ----------
-    eigenvector_overlap
-        Share of the 1 % most central nodes in common. 1 is best; for all others 0 is.
-    assortativity_error, density_error, clustering_error
-        Relative errors of degree assortativity, density and transitivity.
-    degree_divergence
-        Kullback–Leibler divergence of the degree distributions, smoothed as in PrivGraph's code.
-    degree_divergence_smoothed
-        The same on widening bins with half a node added to each, so that holes cost little.
-    average_clustering_error
-        Relative error of the average local clustering coefficient.
+    Each is an attribute by its name. Undirected graphs have the paper's five and two variants:
+    `eigenvector_overlap`, `assortativity_error`, `degree_divergence`, `density_error`,
+    `clustering_error`, `degree_divergence_smoothed`, `average_clustering_error`; for other kinds
+    see `psgraph.metrics.default_metrics`. A value is None where the metric is undefined, which
+    happens for kinds other than undirected only.
+
+    Examples
+    --------
+    >>> found = Fidelity(pagerank_overlap=0.5, density_error=None)
+    >>> found.pagerank_overlap, found.to_dict()
+    (0.5, {'pagerank_overlap': 0.5, 'density_error': None})
     """
 
-    eigenvector_overlap: float
-    assortativity_error: float
-    degree_divergence: float
-    density_error: float
-    clustering_error: float
-    degree_divergence_smoothed: float
-    average_clustering_error: float
+    __slots__ = ("_values",)
 
-    def to_dict(self) -> dict[str, float]:
+    _fields = ("_values",)
+
+    _values: Mapping[str, float | None]
+
+    def __init__(self, **values: float | None) -> None:
+        self._fill(_values=MappingProxyType(values))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(f"there is no metric {name!r} here")
+        return self._values[name]
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __repr__(self) -> str:
+        return f"Fidelity({', '.join(f'{name}={value}' for name, value in self._values.items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fidelity) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (dict(self._values),)
+
+    def to_dict(self) -> dict[str, Any]:
         """The metrics by name."""
-        return asdict(self)
+        return dict(self._values)
+
+
+def _restored(values: dict[str, float | None]) -> Fidelity:
+    return Fidelity(**values)
 
 
 def compute_fidelity(original: Graph | GraphFacts, synthetic: Graph | GraphFacts) -> Fidelity:
@@ -64,9 +86,7 @@ def compute_fidelity(original: Graph | GraphFacts, synthetic: Graph | GraphFacts
     Raises
     ------
     DataError
-        If the two graphs are not over the same nodes.
-    InvalidArgument
-        If the metrics are not defined for graphs of their kind.
+        If the two graphs are not over the same nodes or not of the same kind.
 
     Examples
     --------
@@ -80,21 +100,30 @@ def compute_fidelity(original: Graph | GraphFacts, synthetic: Graph | GraphFacts
     """
     pair = Pair.of(original, synthetic)
     before, after = pair.original.graph, pair.synthetic.graph
-    check_kinds(ALWAYS, before, after)
+    if before.kind != after.kind:
+        raise DataError(
+            f"the original is {before.kind}, but the synthetic graph is {after.kind}\n"
+            "Read the original as it was published."
+        )
     if not _same_nodes(before.roster, after.roster):
         raise DataError(
             "the original and the synthetic graph are not over the same nodes\n"
             "Compare each release with the snapshot it was made from, and read releases with that "
             "snapshot's roster."
         )
-    values = {metric.name: metric.compute(pair) for metric in ALWAYS}
-    return Fidelity(**{name: float(value) for name, value in values.items() if value is not None})
+    return Fidelity(
+        **{metric.name: metric.compute(pair) for metric in default_metrics(before.kind)}
+    )
 
 
 def _same_nodes(first: Roster, second: Roster) -> bool:
     """Whether both hold the same ids in the same order, however they were obtained."""
     return first is second or (
-        first.strings == second.strings and np.array_equal(first.ids, second.ids)
+        first.sizes == second.sizes
+        and all(
+            one.strings == other.strings and np.array_equal(one.ids, other.ids)
+            for one, other in zip(first.sides, second.sides, strict=True)
+        )
     )
 
 
@@ -105,11 +134,13 @@ class MoreMetrics:
     ----------
     groups
         Names from `psgraph.metrics.groups.metric_groups`.
+    kind
+        The kind of the graphs; metrics that are not defined for it are left out.
 
     Raises
     ------
     InvalidArgument
-        If there is no such group.
+        If there is no such group, or none of its metrics is defined for this kind.
 
     Examples
     --------
@@ -125,8 +156,8 @@ class MoreMetrics:
     0.0
     """
 
-    def __init__(self, groups: Sequence[str]) -> None:
-        self._groups = chosen_groups(groups)
+    def __init__(self, groups: Sequence[str], kind: Kind = UNDIRECTED) -> None:
+        self._groups = chosen_groups(groups, kind)
         self._kept = max((metric.looks_back for metric in self.metrics), default=0)
         self._before: Pair | None = None
 

@@ -6,18 +6,20 @@ Other packages add metrics through the entry-point group ``psgraph.metrics``; se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from psgraph._runtime.numbers import NO_VALUE, power_of_ten
 from psgraph.errors import InvalidArgument
+from psgraph.graph.kind import KINDS, UNDIRECTED, Kind, find_kind
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
 
 __all__ = [
+    "EVERY_KIND",
     "GAMMA",
     "UNDEFINED",
     "VERDICTS",
@@ -28,7 +30,9 @@ __all__ = [
     "Pair",
     "Unit",
     "check_kinds",
+    "defined_error",
     "facts_of",
+    "kind_of",
     "relative_error",
 ]
 
@@ -122,8 +126,10 @@ GAMMA = 1e-15
 #: Relative errors this large have a true value of zero: means leave them out.
 UNDEFINED = 1e6
 
+#: For metrics that are defined on all kinds of graphs.
+EVERY_KIND = frozenset(KINDS)
+
 _LONGEST = 1e4  # larger values are shown as powers of ten
-_UNDIRECTED = "undirected"
 
 
 def relative_error(original: float, synthetic: float) -> float:
@@ -144,6 +150,17 @@ def relative_error(original: float, synthetic: float) -> float:
     0.0
     """
     return abs(synthetic - original) / max(GAMMA, abs(original))
+
+
+def defined_error(pair: Pair, original: float, synthetic: float) -> float | None:
+    """Return the relative error; None where it is undefined.
+
+    It is undefined where the original's value is zero and the release's is not. Undirected graphs
+    have the paper's enormous value there instead; see `relative_error`.
+    """
+    if not original and synthetic and pair.original.graph.kind.name != UNDIRECTED.name:
+        return None
+    return relative_error(original, synthetic)
 
 
 @dataclass(frozen=True)
@@ -193,6 +210,8 @@ class Metric:
         `GraphFacts.of` are computed once for all metrics.
     kinds
         The kinds of graph that it is defined for.
+    of_weights
+        Whether it needs weights.
     lowest
         The lowest value that a prediction of it may have.
     thresholds
@@ -218,7 +237,8 @@ class Metric:
     better: Literal["lower", "higher"]
     reading: str
     compute: Callable[[Pair], float | None] = field(repr=False)
-    kinds: frozenset[str] = frozenset({_UNDIRECTED})
+    kinds: frozenset[str] = frozenset({UNDIRECTED.name})
+    of_weights: bool = False
     lowest: float = 0.0
     thresholds: Limits | None = None
     breaks_ties: bool = False
@@ -242,6 +262,16 @@ class Metric:
         pair = Pair.of(original, synthetic, before=before)
         check_kinds([self], pair.original.graph, pair.synthetic.graph)
         return self.compute(pair)
+
+    def defined_for(self, kind: Kind) -> bool:
+        """Whether it is defined for graphs of a kind.
+
+        >>> from psgraph.graph.kind import DIRECTED
+        >>> from psgraph.metrics import clustering_error, density_error
+        >>> density_error.defined_for(DIRECTED), clustering_error.defined_for(DIRECTED)
+        (True, False)
+        """
+        return kind.name in self.kinds and (kind.weighted or not self.of_weights)
 
     @property
     def words(self) -> str:
@@ -307,30 +337,41 @@ class Group:
     title: str
     metrics: tuple[Metric, ...]
 
+    def on(self, kind: Kind) -> Group:
+        """Return the group with those metrics that are defined for a kind of graph."""
+        return Group(self.title, tuple(each for each in self.metrics if each.defined_for(kind)))
+
     def compute(self, pair: Pair) -> dict[str, float | None]:
         """Compute all of them, by name; None where one has no value."""
         return {metric.name: metric.compute(pair) for metric in self.metrics}
 
 
-def check_kinds(metrics: Iterable[Metric], *sources: object) -> None:
+def check_kinds(metrics: Sequence[Metric], *sources: object) -> None:
     """Refuse metrics that are not defined for the kind of a stream or graph. Reads no edge.
+
+    A source that states no kind is not refused.
 
     Raises
     ------
     InvalidArgument
         If one of them is not.
     """
-    kinds = {_kind_of(source) for source in sources}
-    for metric in metrics:
-        other = sorted(kinds - metric.kinds)
-        if other:
-            raise InvalidArgument(
-                f"the metric {metric.words} is not defined for {other[0]} graphs\n"
-                f"It is defined for: {', '.join(sorted(metric.kinds))}."
-            )
+    for kind in filter(None, map(kind_of, sources)):
+        for metric in metrics:
+            if not metric.defined_for(kind):
+                weights = " with weights" if metric.of_weights else ""
+                raise InvalidArgument(
+                    f"the metric {metric.words} is not defined for graphs that are {kind}\n"
+                    f"It is defined for: {', '.join(sorted(metric.kinds))}{weights}."
+                )
 
 
-def _kind_of(source: object) -> str:
-    """The name of a graph's or a stream's kind; what states none is undirected."""
-    kind = getattr(source, "kind", _UNDIRECTED)
-    return str(getattr(kind, "name", kind))
+def kind_of(source: object) -> Kind | None:
+    """Return the kind that a graph or a stream states, None if it states none. Reads no edge.
+
+    A list or tuple is of the kind of its first graph, or of the graph that this carries.
+    """
+    if isinstance(source, list | tuple):
+        return kind_of(getattr(source[0], "graph", source[0])) if source else None
+    kind = getattr(source, "kind", None)
+    return find_kind(kind) if isinstance(kind, str) else kind

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats
 from psgraph._runtime.jit import kernel
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.metric import Metric, Pair
+from psgraph.metrics.metric import Metric
+from psgraph.metrics.tops import highest, in_common, rounded_scores
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
@@ -29,9 +30,6 @@ _DIMENSION, _KEPT = 16, 4
 _RESTARTS = 100  # of _DIMENSION − _KEPT steps each
 #: ‖Ax − λx‖ ≤ _TOLERANCE · λ ends the iteration.
 _TOLERANCE = 1e-10
-#: Scores that agree to this many digits of the largest are tied, so that the last bits of a
-#: floating-point sum don't decide which of two equivalent nodes is "more central".
-_DIGITS = 9
 
 
 def eigenvector_centrality(graph: Graph) -> Floats:
@@ -73,24 +71,7 @@ def most_central(graph: Graph) -> NDArray[np.intp]:
     array([2])
     """
     scores = eigenvector_centrality(graph)
-    if not scores.size:
-        return np.empty(0, dtype=np.intp)
-    scores = np.round(scores / scores.max(), _DIGITS)
-    wanted = max(1, scores.size // 100)
-    least = np.partition(scores, scores.size - wanted)[scores.size - wanted]
-    above = np.flatnonzero(scores > least)
-    return np.sort(np.append(above, np.flatnonzero(scores == least)[: wanted - above.size]))
-
-
-def _overlap(pair: Pair) -> float:
-    r"""The share of the original's 1 % most central nodes that the release shares.
-
-    .. math:: |N_1 \cap \hat{N}_1| \,/\, |N_1|
-
-    Without nodes it is 1.
-    """
-    wanted, found = pair.both(most_central)
-    return float(np.isin(wanted, found).mean()) if wanted.size else 1.0
+    return highest(rounded_scores(scores), max(1, scores.size // 100))
 
 
 eigenvector_overlap = Metric(
@@ -100,7 +81,7 @@ eigenvector_overlap = Metric(
     reading="The share of the original's 1 % most central nodes (by eigenvector centrality) that "
     "are also among the release's 1 % most central nodes. 100 %: the same nodes; chance alone "
     "gives about 1 %.",
-    compute=_overlap,
+    compute=lambda pair: in_common(*pair.both(most_central)),
     breaks_ties=True,
 )
 

@@ -19,7 +19,7 @@ from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.jit import kernel
 from psgraph.graph.kind import pack_pair
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.metric import Group, Metric, Pair, relative_error
+from psgraph.metrics.metric import EVERY_KIND, Group, Metric, Pair, relative_error
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
@@ -56,6 +56,8 @@ class Outbreak:
 
 def component_sizes(graph: Graph) -> Integers:
     """The number of nodes of every connected component, in no particular order. O(n + m).
+
+    Directions don't matter: the components of a directed graph are the weak ones.
 
     Examples
     --------
@@ -173,6 +175,7 @@ SPREADING = Group(
             reading="Difference between the shares of nodes in the largest component, in the "
             "original and in the release. High where the release grew together or fell apart.",
             compute=_component_error,
+            kinds=EVERY_KIND,
         ),
         Metric(
             "outbreak_size_error",

@@ -1,5 +1,7 @@
 """Node positions: one disc per community, with the nodes of highest degree in its centre.
 
+The nodes of a two-sided graph are in two columns instead, sorted by community and degree.
+
 A spring layout of a graph with hubs is a hairball, and two hairballs cannot be compared. Here a
 position depends on the original only, so a node has the same position in every picture, and two
 pictures differ only in their edges.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +32,9 @@ _MOST_COMMUNITIES, _SMALLEST_SHARE = 8, 0.02
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 #: Space between two discs, in units of the mean radius.
 _GAP = 0.14
+#: Width and height of a column of nodes, in a picture that is 2 wide and high; and the share of the
+#: height that nodes without an edge get at most.
+_COLUMN, _HEIGHT, _LEAST = 0.42, 1.94, 0.12
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Layout:
     """Node positions in the square from −1 to 1, and communities in descending order of size.
 
     `labels` start at 0; −1 is the last disc, for nodes outside the large communities. `centres` and
-    `radii` describe the discs, in the order 0, 1, …, −1.
+    `radii` describe the discs, in the order 0, 1, …, −1; a two-sided graph has none.
     """
 
     positions: Floats
@@ -48,6 +54,8 @@ class Layout:
 def arrange(graph: Graph) -> Layout:
     """Lay out a graph: communities packed as discs, sunflower patterns inside. Deterministic.
 
+    The two sides of a two-sided graph are columns on the left and on the right.
+
     Examples
     --------
     >>> from psgraph.streams.demo import demo_stream
@@ -56,6 +64,9 @@ def arrange(graph: Graph) -> Layout:
     ((300, 2), True)
     """
     labels = _communities(graph)
+    if graph.kind.two_sided:
+        positions = np.concatenate(_columns(graph, labels))
+        return Layout(positions, labels, np.empty((0, 2)), np.empty(0))
     groups = [np.flatnonzero(labels == label) for label in range(labels.max(initial=-1) + 1)]
     if (labels < 0).any():
         groups.append(np.flatnonzero(labels < 0))
@@ -76,6 +87,42 @@ def arrange(graph: Graph) -> Layout:
     return Layout(
         (positions - middle) / extent, labels, (centres - middle) / extent, radii / extent
     )
+
+
+def _columns(graph: Graph, labels: NDArray[np.int64]) -> list[Floats]:
+    """Positions of the nodes of each side: communities from the top, each by descending degree.
+
+    A community has the same height on both sides, so that its edges lead straight across. Nodes
+    outside the large communities come next, and those without an edge last.
+    """
+    degree = node_degrees(graph)
+    bands = np.where(labels < 0, labels.max(initial=-1) + 1, labels)
+    bands[degree == 0] = bands.max(initial=0) + 1
+    sides = np.split(np.arange(labels.size), [graph.roster.offset])
+    sizes = np.array(
+        [np.bincount(bands[side], minlength=bands.max(initial=0) + 1) for side in sides]
+    )
+    heights = (sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)).mean(axis=0)
+    isolated = heights[-1] if (degree == 0).any() else 0.0
+    if isolated > _LEAST:  # however many they are, there is nothing to see
+        heights[:-1] *= (1 - _LEAST) / max(1 - isolated, 1e-9)
+        heights[-1] = _LEAST
+    heights *= _HEIGHT / max(heights.sum(), 1e-9)
+    tops = _HEIGHT / 2 - np.append(0.0, heights.cumsum()[:-1])
+    found = []
+    for side, outwards in zip(sides, (-1, 1), strict=True):
+        positions = np.empty((side.size, 2))
+        for band, (top, height) in enumerate(zip(tops, heights, strict=True)):
+            inside = np.flatnonzero(bands[side] == band)
+            inside = inside[np.argsort(-degree[side[inside]], kind="stable")]
+            across = max(1, ceil(np.sqrt(inside.size * _COLUMN / max(height, 1e-9))))
+            row, place = np.divmod(np.arange(inside.size), across)
+            rows = max(1, ceil(inside.size / across))
+            # The largest nodes are at the outer edge, where they hide no other.
+            positions[inside, 0] = outwards * (1 - _COLUMN * (place + 0.5) / across)
+            positions[inside, 1] = top - 0.97 * height * (row + 0.5) / rows
+        found.append(positions)
+    return found
 
 
 def _communities(graph: Graph) -> NDArray[np.int64]:

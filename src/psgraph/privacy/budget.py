@@ -116,6 +116,7 @@ class Budget:
         self.spending = spending or Accountant(WEventPrivacy(epsilon, window=1))
         self.spent = Fraction(0)
         self.given_back = Fraction(0)
+        self._slack = Fraction(0)
         self._sampler = sampler
         self._trace: list[Charge] = []
         self._part = ""
@@ -152,6 +153,7 @@ class Budget:
         epsilon: Fraction,
         label: str,
         sensitivity: int | None = None,
+        weight_sensitivity: int = 0,
     ) -> Result:
         """Charge for a mechanism, add it to the trace and return what it draws.
 
@@ -166,13 +168,17 @@ class Budget:
         sensitivity
             How far one unit moves what is measured; by default the sensitivity to one edge times
             the edges of the unit.
+        weight_sensitivity
+            How far another weight of one edge moves what is measured.
 
         Notes
         -----
         Privacy: `epsilon` for the unit, if the mechanism keeps what its proof note states for one
         edge: it draws with ε divided by how many times further a unit moves the answer than an
         edge does. The charge is booked before anything is drawn, so nothing is drawn that was not
-        paid for. proofs/w-event-composition.md.
+        paid for. proofs/w-event-composition.md. Another weight of one edge is covered by the same
+        charges: what it loses more than an edge loses at some queries, it must have lost less at
+        those before. proofs/weights.md.
         """
         if not isinstance(mechanism, Mechanism):
             raise MethodError(f"{label}: a {type(mechanism).__name__} is not a mechanism")
@@ -180,7 +186,15 @@ class Budget:
         of_a_unit = self.unit.edges * of_an_edge if sensitivity is None else sensitivity
         if of_an_edge < 1 or of_a_unit < 1:
             raise MethodError(f"{label}: a sensitivity must be at least 1")
+        self.check(epsilon, label)
+        slack = self._slack + epsilon - epsilon * weight_sensitivity / of_an_edge
+        if slack < 0:
+            raise MethodError(
+                f"{label}: another weight of an edge would lose more than is charged\n"
+                "Query weights after edges, with at most as large an ε."
+            )
         self._take(epsilon, label)
+        self._slack = slack
         self._record(
             Charge(
                 mechanism=mechanism.name,
@@ -210,8 +224,9 @@ class Budget:
     def parallel(self, epsilon: Fraction, *parts: str) -> tuple[Budget, ...]:
         """Return budgets of `epsilon` each for parts of the edge set that have no edge in common.
 
-        Privacy: ε once for all of them, since one edge is in one part only. What decides which
-        part an edge is in must be public or already released. proofs/parallel-composition.md.
+        Privacy: ε once for all of them, since one edge is in one part only; of a unit of several
+        edges, each is charged its share wherever it lies. What decides which part an edge is in
+        must be public or already released. proofs/parallel-composition.md, proofs/people.md.
         """
         self._take(epsilon, " ∥ ".join(parts))
         self._splits += 1
@@ -271,6 +286,28 @@ class PartBudget(Budget):
         self._whole = whole
         self._part = f"{whole._part} / {name}" if whole._part else name
         self._split = (*whole._split, whole._splits - 1)
+
+    def run(
+        self,
+        mechanism: Mechanism[Result],
+        *,
+        epsilon: Fraction,
+        label: str,
+        sensitivity: int | None = None,
+        weight_sensitivity: int = 0,
+    ) -> Result:
+        if sensitivity is not None and sensitivity < self.unit.edges * mechanism.sensitivity:
+            raise MethodError(
+                f"{label}: in parts of the edges every edge of {self.unit.noun} has to be charged\n"
+                "They may lie in several parts."
+            )
+        return super().run(
+            mechanism,
+            epsilon=epsilon,
+            label=label,
+            sensitivity=sensitivity,
+            weight_sensitivity=weight_sensitivity,
+        )
 
     def give_back(self, epsilon: Fraction) -> None:
         raise MethodError(

@@ -183,6 +183,11 @@ class WEventPrivacy:
             raise BudgetError(f"unit must be a unit of privacy such as Edge(), not {unit!r}")
         object.__setattr__(self, "unit", unit)
 
+    def on(self, *, directed: bool, weighted: bool, flows: bool = False) -> WEventPrivacy:
+        """Return the guarantee for edges that have a direction, a weight or a number of rows."""
+        unit = self.unit.on(directed=directed, weighted=weighted, flows=flows)
+        return self if unit == self.unit else WEventPrivacy(self.epsilon, self.window, unit)
+
     @property
     def per_timestamp(self) -> Fraction:
         """ε/w, the even share of one timestamp."""
@@ -203,9 +208,11 @@ class WEventPrivacy:
                 f"Over any {self.window} consecutive timestamps all releases together satisfy"
             )
             when = " at each of these timestamps"
+        remarks = self.unit.remarks
         return (
             f"{releases} {self.unit.privacy} with ε = {exact_decimal(self.epsilon)}: "
             f"{self.unit.change(when)} {self.loss.text}."
+            f"{remarks and ' '}{remarks}"
         )
 
     @property

@@ -43,6 +43,9 @@ class Query(ABC, Generic[Output]):
     sensitivity
         How far one edge can move the answer, in the norm its mechanism is stated in (L1 for
         counts). Checked by `psgraph.testing.check_query`.
+    weight_sensitivity
+        How far another weight of one edge can move the answer. 0 for queries that read which
+        edges there are, and no weights.
     noise
         The name of the mechanism that draws the noisy answer.
     proof
@@ -54,6 +57,13 @@ class Query(ABC, Generic[Output]):
         ``"edges"`` for all edges of the graph, ``"degree"`` for the edges of one node.
     kinds
         Names of the kinds of graphs it is defined on.
+    counts_rows
+        Whether it counts the rows of flows. It is defined on flows only, and its sensitivity is
+        that to one row.
+    counts_owners
+        Whether it reads how many edges owners have (`PrivateEdges.owner_sizes`). Its sensitivity to
+        one edge then includes that an owner has one edge more, and it states its sensitivity to
+        an owner in `sensitivity_for`.
     reads_previous
         Whether it also reads the snapshot of the timestamp before. That timestamp has to pay
         for it in advance: `psgraph.methods.private.PrivateSnapshot.reserve`.
@@ -61,11 +71,14 @@ class Query(ABC, Generic[Output]):
 
     label: str
     sensitivity: int
+    weight_sensitivity: int = 0
     noise: ClassVar[str]
     proof: ClassVar[str]
     subject: ClassVar[str] = ""
     counts: ClassVar[Counted] = ""
     kinds: ClassVar[frozenset[str]] = frozenset({"undirected"})
+    counts_rows: ClassVar[bool] = False
+    counts_owners: ClassVar[bool] = False
     reads_previous: ClassVar[bool] = False
 
     def sensitivity_for(self, unit: Unit) -> int:

@@ -10,8 +10,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from psgraph.errors import VerificationFailed, exact_decimal
+from psgraph.errors import UnknownKind, VerificationFailed, exact_decimal
 from psgraph.graph import SyntheticGraph
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.left_out import published_as
 from psgraph.methods.base import Caveat
 from psgraph.privacy.budget import Charge
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
@@ -39,6 +41,10 @@ class Certificate:
     graph_sha256, nodes_sha256
         The digests of the published files: the graph, and the list of its nodes. None if nothing
         is recorded; version 0.1.0 wrote no node lists.
+    kind
+        The kind of the graph: undirected without weights unless stated.
+    dropped
+        What edges have in the input and not in the releases: "direction", "weights".
     graph_part_nodes
         If the graph is not one file but a directory of parts: how many nodes each is for. Then
         `graph_sha256` is `psgraph.publication.graph_files.digest_of_parts`.
@@ -65,6 +71,13 @@ class Certificate:
     noise: str | None = None
     times: str | None = None
     graph_part_nodes: int | None = None
+    kind: Kind = UNDIRECTED
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def published_as(self) -> str | None:
+        """What is said where the releases leave out something that the input has."""
+        return published_as(self.dropped)
 
     @property
     def graph_parts(self) -> int | None:
@@ -95,6 +108,9 @@ class Certificate:
             "version": self.version,
             **_stated("noise", self.noise),
             **_stated("times", self.times),
+            **self.kind.to_dict(),
+            **({"dropped": list(self.dropped)} if self.dropped else {}),
+            **_stated("published_as", self.published_as),
             "roster": self.roster,
             "nodes": self.nodes,
             "edges": self.edges,
@@ -167,10 +183,14 @@ class Certificate:
                 noise=content.get("noise"),
                 times=content.get("times"),
                 graph_part_nodes=_part_nodes(content),
+                kind=Kind.from_dict(content),
+                dropped=tuple(content.get("dropped", ())),
             )
             unchanged = certificate.to_json().encode() == (
                 text if isinstance(text, bytes) else text.encode()
             )
+        except UnknownKind:
+            raise
         except (
             AttributeError,
             KeyError,

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from psgraph.errors import DataError, InvalidArgument, KindMismatch, TermsChanged
+from psgraph.errors import DataError, InvalidArgument, TermsChanged
 from psgraph.graph import Graph, Snapshot
-from psgraph.graph.kind import Kind
+from psgraph.graph.roster import DeclaredNodes
 from psgraph.methods.base import Method
+from psgraph.methods.registry import check_kind
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.publication.terms import check_guarantee, check_unit
+from psgraph.publication.terms import check_guarantee, check_owner, check_unit, thin_budget
+from psgraph.streams.owners import unit_of
+from psgraph.streams.stream import Stream
 from psgraph.streams.time_source import TimeSource
 
 __all__ = [
     "as_timestamp",
     "check_arguments",
-    "check_kind",
     "check_snapshot",
     "check_stream",
     "check_times",
+    "protecting",
 ]
-
-_ROSTERS = {
-    "given": "a roster given from outside",
-    "edges": "rosters taken from the edges",
-    "nodes": "the nodes of its graphs, declared public",
-}
 
 
 def check_arguments(
@@ -56,8 +55,18 @@ def check_arguments(
     check_unit(method, guarantee)
 
 
-def check_stream(stream: Iterable[Snapshot]) -> None:
-    """Refuse what is not a sequence of snapshots, such as one snapshot or a path."""
+def protecting(guarantee: WEventPrivacy, stream: Stream) -> WEventPrivacy:
+    """Return the guarantee for the owners that a stream was read for, if it was."""
+    if stream.unit is None:
+        return guarantee
+    guarantee = replace(guarantee, unit=stream.unit)
+    if told := thin_budget(guarantee):
+        warnings.warn(told, stacklevel=3)
+    return guarantee
+
+
+def check_stream(stream: Iterable[Snapshot], guarantee: WEventPrivacy | None = None) -> None:
+    """Refuse what is not a sequence of snapshots, and one that was read for other owners."""
     one = isinstance(stream, str | bytes | Graph) or hasattr(stream, "columns")
     if one or not isinstance(stream, Iterable):
         raise InvalidArgument(
@@ -65,25 +74,22 @@ def check_stream(stream: Iterable[Snapshot]) -> None:
             "Read one with psgraph.read_stream(...), or give a list.",
             code="stream",
         )
+    if guarantee is not None and isinstance(stream, Stream) and stream.kind is not None:
+        check_owner(stream.unit, guarantee, stream.kind)
 
 
-def check_kind(method: Method[Any, Any], graphs: object) -> None:
-    """Refuse a stream or snapshot of a kind that the method does not publish."""
-    kind = getattr(graphs, "kind", None)
-    if isinstance(kind, Kind) and kind.name not in method.kinds:
-        raise KindMismatch(
-            f"method {method.name!r} does not publish {kind.name} graphs\n"
-            f"Choose another method; it publishes: {', '.join(sorted(method.kinds))}."
-        )
-
-
-def check_snapshot(snapshot: Snapshot, method: Method[Any, Any], declared: str | None) -> None:
-    """Refuse what is not a snapshot, a kind that does not fit, and a different sort of roster.
+def check_snapshot(
+    snapshot: Snapshot,
+    method: Method[Any, Any],
+    before: DeclaredNodes | None,
+    guarantee: WEventPrivacy,
+) -> None:
+    """Refuse what is not a snapshot, other owners or kinds, and a different sort of roster.
 
     Parameters
     ----------
-    declared
-        How the roster of the stream was obtained; None before the first timestamp.
+    before
+        What was declared about the nodes of the stream; None before the first timestamp.
     """
     if not isinstance(snapshot, Snapshot):
         raise InvalidArgument(
@@ -97,14 +103,19 @@ def check_snapshot(snapshot: Snapshot, method: Method[Any, Any], declared: str |
             code="time_text",
         )
     check_kind(method, snapshot)
-    found = snapshot.roster.declared
-    if declared is not None and declared != found:
+    check_owner(unit_of(snapshot), guarantee, snapshot.kind)
+    found = snapshot.roster.declaration
+    if before is not None and before != found:
         raise TermsChanged(
-            f"this stream was started with {_ROSTERS[declared]}, now it has {_ROSTERS[found]}\n"
+            f"this stream was started with {before}, now it has {found}\n"
             "That changes what is public about the nodes. Continue as before, or start a new "
             "ledger.",
-            changed={"roster": (declared, found)},
+            changed={"roster": (before.declared, found.declared)}
+            if before.declared != found.declared
+            else {"labels": (", ".join(before.labels), ", ".join(found.labels))},
         )
+    if before is None:
+        method.check_roster(snapshot.roster)
 
 
 def check_times(stated: TimeSource | None, before: TimeSource | None) -> None:

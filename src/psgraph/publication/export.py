@@ -13,19 +13,22 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from psgraph._runtime.durable import new_folder, write_checksums
 from psgraph._runtime.numbers import count
 from psgraph._version import __version__
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph import UNDIRECTED, Kind, Roster
+from psgraph.graph.blueprint import SIDES
+from psgraph.graph.formats.tables import FLOW_COLUMNS
 from psgraph.publication.certificate import Certificate
+from psgraph.publication.graphml import graphml_chunks
 from psgraph.publication.release_directory import ReleaseDirectory
 from psgraph.publication.releases import Releases
 
@@ -34,7 +37,6 @@ __all__ = [
     "Contents",
     "check_format",
     "csv_chunks",
-    "graphml_chunks",
     "readme",
     "write_folder",
 ]
@@ -85,6 +87,7 @@ def write_folder(contents: Contents, to: Path) -> int:
             contents.format,
             report=contents.report is not None,
             listed_from=listed,
+            labelled=_labelled(contents),
         )
         (folder / "README.md").write_text(text, encoding="utf-8")
         write_checksums(folder)
@@ -113,19 +116,29 @@ def _copy_releases(contents: Contents, folder: Path) -> None:
 
 
 def _write_nodes(contents: Contents, folder: Path) -> int | None:
-    """Write ``nodes.csv``: every node with the timestamps it is listed for.
+    """Write ``nodes.csv``: every node, with its side if there are two, and when it is listed.
 
     Returns the first timestamp that has a node list; version 0.1.0 wrote none.
     """
-    rosters = _rosters(contents)
-    first = next(rosters, None)
+    first = next(_rosters(contents), None)
     if first is None:
         return None
+    start, roster = first
+    sides = len(roster.sizes) == 2
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("id", "from", "until"))
-        writer.writerows(_stays(*first, rosters))
-    return first[0]
+        named = roster.label_columns
+        writer.writerow((*(["id", "side"] if sides else ["id"]), "from", "until", *named))
+        for number in range(2 if sides else 1):
+            later = ((since, each.sides[number]) for since, each in _rosters(contents))
+            for node, *stay in _stays(*next(later), later):
+                writer.writerow((node, SIDES[number], *stay) if sides else (node, *stay))
+    return start
+
+
+def _labelled(contents: Contents) -> bool:
+    first = next(_rosters(contents), None)
+    return first is not None and first[1].labels is not None
 
 
 def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
@@ -140,31 +153,55 @@ def _rosters(contents: Contents) -> Iterator[tuple[int, Roster]]:
 
 def _stays(
     first: int, before: Roster, later: Iterator[tuple[int, Roster]]
-) -> Iterator[tuple[Any, int, int | None]]:
-    """Yield every node with the timestamps it is listed from and until, in ascending order."""
+) -> Iterator[tuple[Any, ...]]:
+    """Yield every node with the timestamps it is listed from and until, in ascending order.
+
+    Then its labels: a node that changes one is listed twice.
+    """
     changed = next(later, None)
     if changed is None:  # there may be millions of nodes
         for begin in range(0, len(before), _NODES_AT_ONCE):
-            for node in before.ids[begin : begin + _NODES_AT_ONCE].tolist():
-                yield node, first, None
+            nodes = np.arange(begin, min(begin + _NODES_AT_ONCE, len(before)))
+            for node, labels in _listed(before, nodes):
+                yield node, first, None, *labels
         return
-    stays: list[tuple[Any, int, int | None]] = []
-    since: dict[Any, int] = dict.fromkeys(before.ids.tolist(), first)
+    stays: list[tuple[Any, ...]] = []
+    since = {node: (first, labels) for node, labels in _listed(before, np.arange(len(before)))}
     for timestamp, roster in chain([changed], later):
-        for left in _without(before, roster):
-            stays.append((left, since.pop(left), timestamp))
-        since |= dict.fromkeys(_without(roster, before), timestamp)
+        for left, _ in _listed(before, _without(before, roster)):
+            start, labels = since.pop(left)
+            stays.append((left, start, timestamp, *labels))
+        new = _listed(roster, _without(roster, before))
+        since |= {node: (timestamp, labels) for node, labels in new}
         before = roster
-    stays += [(node, start, None) for node, start in since.items()]
+    stays += [(node, start, None, *labels) for node, (start, labels) in since.items()]
     yield from sorted(stays, key=lambda stay: stay[:2])
 
 
-def _without(roster: Roster, other: Roster) -> list[Any]:
-    """The ids of a roster that are not in another one."""
+def _listed(roster: Roster, nodes: NDArray[Any]) -> Iterator[tuple[Any, tuple[str | None, ...]]]:
+    """Yield the ids and the labels of nodes, by their positions."""
+    ids = roster.ids[nodes].tolist()
+    if roster.labels is None:
+        yield from ((node, ()) for node in ids)
+    else:
+        labels = roster.labels.take(nodes).to_dict()
+        yield from zip(ids, zip(*labels.values(), strict=True), strict=True)
+
+
+def _without(roster: Roster, other: Roster) -> NDArray[Any]:
+    """The positions of nodes that are not on another roster, or have other labels there."""
     if roster.strings != other.strings:
-        return roster.ids.tolist()
-    ids: list[Any] = roster.ids[other.positions(roster.ids) < 0].tolist()
-    return ids
+        return np.arange(len(roster))
+    there = other.positions(roster.ids)
+    if roster.labels is None or other.labels is None or roster.labels == other.labels:
+        return np.flatnonzero(there < 0)
+    now, then = (_label_rows(each) for each in (roster, other))
+    same = [index >= 0 and now[node] == then[index] for node, index in enumerate(there.tolist())]
+    return np.flatnonzero(~np.array(same, dtype=bool))
+
+
+def _label_rows(roster: Roster) -> list[tuple[str | None, ...]]:
+    return [labels for _, labels in _listed(roster, np.arange(len(roster)))]
 
 
 # ---- other forms of the graphs ----
@@ -175,7 +212,7 @@ def _parquet_only(contents: Contents, folder: Path) -> None:
 
 
 def _write_csv(contents: Contents, folder: Path) -> None:
-    """Write ``csv/NNNNNN.csv``, columns u and v."""
+    """Write ``csv/NNNNNN.csv``, columns u and v, and weight if edges have one."""
     (folder / "csv").mkdir()
     for certificate in contents.certificates:
         with (folder / "csv" / f"{certificate.timestamp:06d}.csv").open("wb") as file:
@@ -183,11 +220,17 @@ def _write_csv(contents: Contents, folder: Path) -> None:
 
 
 def csv_chunks(releases: Releases, timestamp: int) -> Iterator[bytes]:
-    """Yield the edges of a release as CSV, columns u and v, for one file after the other."""
+    """Yield the edges of a release as CSV, with its columns, for one file after the other."""
     for number, edges in enumerate(releases.edge_tables(timestamp)):
         sink = pa.BufferOutputStream()
+        edges = _named(edges, releases.certificates[timestamp].kind)
         pa.csv.write_csv(edges, sink, pa.csv.WriteOptions(include_header=number == 0))
         yield sink.getvalue().to_pybytes()
+
+
+def _named(edges: Any, kind: Kind) -> Any:
+    """Give the columns of flows the names that they usually have."""
+    return edges.rename_columns([*FLOW_COLUMNS]) if kind.flows else edges
 
 
 def _write_graphml(contents: Contents, folder: Path) -> None:
@@ -206,57 +249,13 @@ def _write_graphml(contents: Contents, folder: Path) -> None:
             file.writelines(graphml_chunks(graph))
 
 
-def graphml_chunks(graph: SyntheticGraph) -> Iterator[bytes]:
-    """Yield a graph as GraphML, in large chunks, with every node, also those without an edge.
-
-    Raises
-    ------
-    DataError
-        Before the first chunk, if a node id has a character that XML can't hold.
-    """
-    names = np.array([_attribute(str(node)) for node in graph.roster.ids.tolist()], dtype=object)
-    direction = "undirected" if graph.kind.sides == 1 else "directed"
-    yield (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-        f'<graph edgedefault="{direction}">\n'
-    ).encode()
-    for start in range(0, len(names), _ROWS_AT_ONCE):
-        rows = names[start : start + _ROWS_AT_ONCE].tolist()
-        yield "".join([f"<node id={name}/>\n" for name in rows]).encode()
-    for read in graph.parts.edges():
-        ends = read()
-        for start in range(0, len(ends[0]), _ROWS_AT_ONCE):
-            u, v = (names[each[start : start + _ROWS_AT_ONCE]].tolist() for each in ends)
-            lines = [f"<edge source={a} target={b}/>\n" for a, b in zip(u, v, strict=True)]
-            yield "".join(lines).encode()
-    yield b"</graph>\n</graphml>\n"
-
-
-_ROWS_AT_ONCE = 1 << 15
-
-
-def _attribute(name: str) -> str:
-    """A node id as an attribute; XML has no way to write control characters."""
-    if any(letter < " " and letter not in "\t\n\r" for letter in name) or set(name) & _NO_XML:
-        raise DataError(
-            "a node id contains a character that GraphML does not allow\n"
-            "Export as parquet, csv or combined.",
-            code="graphml_character",
-        )
-    return quoteattr(name)
-
-
-_NO_XML = {"\ufffe", "\uffff"}
-
-
 def _write_combined(contents: Contents, folder: Path) -> None:
-    """Write ``edges.parquet``: the edges of all timestamps, columns t, time, u, v."""
+    """Write ``edges.parquet``: the edges of all timestamps, columns t, time, u, v[, weight]."""
     writer: pq.ParquetWriter | None = None
     try:
         for certificate in contents.certificates:
             for edges in contents.releases.edge_tables(certificate.timestamp):
-                table = _with_times(edges, certificate)
+                table = _with_times(_named(edges, certificate.kind), certificate)
                 if writer is None:
                     writer = pq.ParquetWriter(
                         folder / "edges.parquet", table.schema, compression="zstd"
@@ -293,19 +292,25 @@ FORMATS: dict[str, Callable[[Contents, Path], None]] = {
 
 
 _FORMS = {
-    "csv": "| `csv/NNNNNN.csv` | the same graphs as CSV, columns `u`, `v` |\n",
+    "csv": "| `csv/NNNNNN.csv` | the same graphs as CSV, columns {columns} |\n",
     "graphml": "| `graphml/NNNNNN.graphml` | the same graphs as GraphML, with all nodes |\n",
-    "combined": "| `edges.parquet` | all graphs in one table: `t`, `time`, `u`, `v` |\n",
+    "combined": "| `edges.parquet` | all graphs in one table: `t`, `time`, {columns} |\n",
 }
 _FILES = {"csv": "csv/", "graphml": "graphml/", "combined": "edges.parquet"}
 
 
 def readme(
-    certificates: Sequence[Certificate], format: str, *, report: bool, listed_from: int | None
+    certificates: Sequence[Certificate],
+    format: str,
+    *,
+    report: bool,
+    listed_from: int | None,
+    labelled: bool = False,
 ) -> str:
     """Describe the folder: what is promised, what the files are, how to check them."""
     last = certificates[-1]
-    more = _more_files(format, report=report, listed_from=listed_from)
+    kind = last.kind
+    more = _more_files(format, kind, report=report, listed_from=listed_from, labelled=labelled)
     warning = "" if last.private else "**NOT PRIVATE: nothing is promised to anyone.**\n\n"
     return f"""# Synthetic graphs
 
@@ -314,7 +319,7 @@ They are published instead of private ones. Their edges are made up: an edge her
 certain about an edge in the original.
 
 {last.promise}
-
+{_described(last)}
 {last.roster} Method: {last.method}. Written by psgraph {__version__}.
 
 ## Files
@@ -349,10 +354,11 @@ before it, and adds up what was spent in every window. It needs no access to the
 
 def _graphs(certificates: Sequence[Certificate]) -> str:
     """Where the graphs are: each in a file, or in a directory of parts."""
+    columns = _columns(certificates[-1].kind)
     parted = {certificate.graph_parts is not None for certificate in certificates}
     if parted == {False}:
-        return "`NNNNNN.parquet` | the graph of timestamp NNNNNN, columns `u`, `v`"
-    graph = "the graph of timestamp NNNNNN, columns `u`, `v`"
+        return f"`NNNNNN.parquet` | the graph of timestamp NNNNNN, columns {columns}"
+    graph = f"the graph of timestamp NNNNNN, columns {columns}"
     if parted == {True}:
         return f"`NNNNNN/part-….parquet` | {graph}, in parts: read the directory"
     return (
@@ -360,22 +366,55 @@ def _graphs(certificates: Sequence[Certificate]) -> str:
     )
 
 
-def _more_files(format: str, *, report: bool, listed_from: int | None) -> str:
+def _columns(kind: Kind) -> str:
+    if kind.flows:
+        return ", ".join(f"`{name}`" for name in FLOW_COLUMNS)
+    return "`u`, `v`, `weight`" if kind.weighted else "`u`, `v`"
+
+
+def _described(last: Certificate) -> str:
+    """What an edge is, unless the graphs are undirected and without weights; what is left out."""
+    kind, ends = last.kind, ""
+    if kind != UNDIRECTED:
+        ends = {
+            "undirected": "The graphs are undirected.",
+            "directed": "The graphs are directed: an edge leads from `u` to `v`.",
+            "two-sided": "The graphs are two-sided: `u` is a node of the left side, `v` one of the "
+            "right side. An id on the left and the same id on the right are two nodes.",
+        }[kind.name]
+    weights = f"Weights are at most {kind.largest_weight:,}." if kind.weighted else ""
+    if kind.flows:
+        weights = (
+            "They are flows: the count (in the Parquet files of single timestamps the column "
+            "`weight`) is how many rows go from one node to the other."
+        )
+    text = " ".join(filter(None, (ends, weights, last.published_as)))
+    return f"\n{text}\n" if text else ""
+
+
+def _more_files(
+    format: str, kind: Kind, *, report: bool, listed_from: int | None, labelled: bool = False
+) -> str:
     """The rows of the table for files that are not in every folder."""
     if listed_from is None:
         lines = "| (no node list) | version 0.1.0 published these releases without one |\n"
     else:
         lines = (
             "| `nodes/….parquet` | the node lists, named by their SHA-256 |\n"
-            "| `nodes.csv` | every node: listed `from` a timestamp `until` (exclusive) another; "
-            "blank: to the end |\n"
+            f"| `nodes.csv` | every node{' with its `side`' if kind.two_sided else ''}: listed "
+            "`from` a timestamp `until` (exclusive) another; blank: to the end"
+            f"{_and_labels(labelled)} |\n"
         )
     if listed_from:
         lines += f"| (no node list) | of timestamps before {listed_from}: version 0.1.0 |\n"
-    lines += _FORMS.get(format, "")
+    lines += _FORMS.get(format, "").format(columns=_columns(kind))
     if report:
         lines += "| `report.html` | the public report: open it in a browser |\n"
     return lines
+
+
+def _and_labels(labelled: bool) -> str:
+    return ". Further columns are public labels, as declared by the publisher" if labelled else ""
 
 
 def _canonical(format: str) -> str:

@@ -16,15 +16,19 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-import numpy as np
-
 from psgraph._runtime.durable import hidden_folder, write_flushed
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError, OutputError, OutsideRoster, VerificationFailed
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.formats.columns import as_numpy
-from psgraph.graph.formats.parquet import edge_bytes, edge_table, encode_part, read_pairs
+from psgraph.graph.formats.parquet import (
+    edge_bytes,
+    edge_table,
+    encode_part,
+    kind_of_table,
+    read_pairs,
+)
 from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts, Pairs, Rows, ranges
 from psgraph.publication.certificate import Certificate
@@ -214,8 +218,7 @@ def in_one_file(content: memoryview) -> EncodedGraph:
 
 def _nothing(graph: SyntheticGraph) -> memoryview:
     """The file of a graph without nodes, which has no parts."""
-    none = np.empty(0, dtype=np.int32)
-    return edge_bytes(graph.roster, Pairs(none, none), graph.kind)
+    return edge_bytes(graph.roster, Pairs.none(graph.kind), graph.kind)
 
 
 def read_graph(
@@ -225,15 +228,21 @@ def read_graph(
     if certificate.graph_part_nodes is None:
         (file,) = files
         return _read_file(file, certificate, roster)
-    parts = PublishedParts(files, roster, certificate.graph_part_nodes, certificate.edges)
+    parts = PublishedParts(
+        files, roster, certificate.graph_part_nodes, certificate.edges, certificate.kind
+    )
     return SyntheticGraph.from_parts(roster, parts, time=certificate.time)
 
 
 def _read_file(file: PublishedFile, certificate: Certificate, roster: Roster) -> SyntheticGraph:
     table = edge_table(file.read(), file.path)
+    kind = kind_of_table(table)
     try:
-        heads, tails = (as_numpy(table.column(name)) for name in "uv")
-        return SyntheticGraph.from_ids(heads, tails, roster=roster, time=certificate.time)
+        if kind != certificate.kind:
+            raise DataError(f"the graph is {kind}, and its certificate says {certificate.kind}")
+        ends = roster.ends(*(as_numpy(table.column(name)) for name in "uv"))
+        weight = as_numpy(table.column("weight")) if kind.weighted else None
+        return SyntheticGraph(roster, *ends, time=certificate.time, kind=kind, weight=weight)
     except OutsideRoster:
         raise DataError(
             f"{file.path} has an edge outside the roster\n"
@@ -258,10 +267,7 @@ class PublishedParts:
     roster: Roster
     part_nodes: int
     edge_count: int
-
-    @property
-    def kind(self) -> Kind:
-        return UNDIRECTED
+    kind: Kind = UNDIRECTED
 
     @property
     def nodes(self) -> int:
@@ -270,13 +276,15 @@ class PublishedParts:
     def edges(self) -> list[Callable[[], Pairs]]:
         between = ranges(self.nodes, self.part_nodes)
         return [
-            partial(_read_part, file, self.roster, range(*nodes))
+            partial(_read_part, file, self.roster, range(*nodes), self.kind)
             for file, nodes in zip(self.files, between, strict=True)
         ]
 
     def rows(self) -> list[Callable[[], Rows]]:
-        u, v = self.whole()
-        return MemoryParts(u, v, nodes=self.nodes, part_nodes=self.part_nodes).rows()
+        whole = MemoryParts(
+            *self.whole(), nodes=self.nodes, part_nodes=self.part_nodes, kind=self.kind
+        )
+        return whole.rows()
 
     def let_go(self) -> None:
         """Nothing: every part is read when it is asked for."""
@@ -286,16 +294,16 @@ class PublishedParts:
 
     @cached_property
     def _whole(self) -> Pairs:
-        u, v = map(np.concatenate, zip(*(read() for read in self.edges()), strict=True))
-        return Pairs(u, v)
+        return Pairs.joined([read() for read in self.edges()])
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out edges that were read: a worker reads its own parts."""
         return {name: value for name, value in vars(self).items() if name != "_whole"}
 
 
-def _read_part(file: PublishedFile, roster: Roster, nodes: range) -> Pairs:
-    u, v = read_pairs(file.read(), file.path, roster)
+def _read_part(file: PublishedFile, roster: Roster, nodes: range, kind: Kind) -> Pairs:
+    pairs = read_pairs(file.read(), file.path, roster, kind)
+    u = pairs.u
     if u.size and not (u[0] in nodes and u[-1] in nodes):
         raise DataError(f"{file.path} lists edges of another part of the release")
-    return Pairs(u, v)
+    return pairs

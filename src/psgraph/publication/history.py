@@ -10,7 +10,8 @@ from typing import Any, NoReturn, Protocol, Self
 
 from psgraph._runtime.durable import as_path
 from psgraph.errors import InvalidArgument, LedgerError, OutOfOrder, TermsChanged
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import Kind, Roster, Snapshot
+from psgraph.graph.roster import DeclaredNodes
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
@@ -51,8 +52,8 @@ class History(Protocol):
     def accountant(self) -> Accountant:
         """The spends of the current window."""
 
-    def roster_kind(self) -> str | None:
-        """The kind of roster the stream was started with; None before the first timestamp."""
+    def declared_nodes(self) -> DeclaredNodes | None:
+        """What was declared about the nodes at the start; None before the first timestamp."""
 
     def stated_times(self) -> TimeSource | None:
         """Where the times of the stream come from, as stated last; None if that was never said."""
@@ -105,6 +106,16 @@ class History(Protocol):
     def roster(self, digest: str) -> Roster | None:
         """A roster by its digest."""
 
+    def take_kind(self, kind: Kind, dropped: tuple[str, ...]) -> WEventPrivacy:
+        """Fix the kind of the graphs before the first is sealed, and refuse others afterwards.
+
+        Returns the guarantee, in the words for this kind.
+        """
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What edges have in the input and not in the releases, as the terms say."""
+
     def close(self) -> None:
         """Release the file."""
 
@@ -119,20 +130,38 @@ class MemoryHistory:
         self._key = os.urandom(32)
         self._accountant = Accountant(guarantee)
         self._state: Any = None
-        self._roster_kind: str | None = None
+        self._declared_nodes: DeclaredNodes | None = None
         self._stated_times: TimeSource | None = None
         self._times: list[str | None] = []
         self._unfinished: Seal | None = None
+        self._kind: Kind | None = None
+        self.dropped: tuple[str, ...] = ()
 
     @property
     def sealed(self) -> int:
         return self._accountant.timestamps
 
+    def take_kind(self, kind: Kind, dropped: tuple[str, ...]) -> WEventPrivacy:
+        if self._kind is None:
+            guarantee = self._accountant.guarantee
+            guarantee = guarantee.on(
+                directed=kind.directed, weighted=kind.weighted, flows=kind.flows
+            )
+            self._accountant = Accountant(guarantee)
+            self._kind, self.dropped = kind, dropped
+        if kind != self._kind:
+            raise TermsChanged(
+                f"this stream was started with graphs that are {self._kind}, and this one is "
+                f"{kind}\nPublish graphs of one kind, or start a new stream.",
+                changed={"kind": (str(self._kind), str(kind))},
+            )
+        return self._accountant.guarantee
+
     def accountant(self) -> Accountant:
         return self._accountant
 
-    def roster_kind(self) -> str | None:
-        return self._roster_kind
+    def declared_nodes(self) -> DeclaredNodes | None:
+        return self._declared_nodes
 
     def stated_times(self) -> TimeSource | None:
         return self._stated_times
@@ -166,7 +195,7 @@ class MemoryHistory:
     def seal(self, measured: Measured) -> Seal:
         self._accountant = self._accountant.record(measured.spent)
         self._state = measured.state
-        self._roster_kind = measured.snapshot.roster.declared
+        self._declared_nodes = measured.snapshot.roster.declaration
         self._stated_times = measured.times or self._stated_times
         self._times.append(measured.snapshot.time)
         self._unfinished = seal_of(measured, self._accountant.window_spent)
@@ -253,7 +282,11 @@ def open_stream(
     seed: int | None,
     noise: str,
 ) -> OpenStream:
-    """Open or start the ledger of a stream; without `ledger` and `out`, use memory only."""
+    """Open or start the ledger of a stream; without `ledger` and `out`, use memory only.
+
+    The first snapshot says what an edge is: see `History.take_kind`.
+    """
+    guarantee = guarantee.on(directed=False, weighted=False)
     directory = None if out is None else ReleaseDirectory(out)
     history: History = MemoryHistory(guarantee)
     if ledger is None and directory is not None:
@@ -265,6 +298,7 @@ def open_stream(
         if directory is not None:
             directory.check_usable(ledger=ledger)
         history = Ledger(ledger, terms)
+        guarantee = history.guarantee
         _close_unless_current(history, directory)
     return OpenStream(method, guarantee, seed, noise, history, directory)
 
@@ -313,6 +347,7 @@ def check_history(
     not_private: bool = False,
     large_epsilon: bool = False,
     measure_again: bool = False,
+    kind: Kind | None = None,
 ) -> None:
     """Refuse what a publisher would refuse: sampler, promise, directory, terms, lock, attempts.
 
@@ -332,6 +367,8 @@ def check_history(
             method, guarantee, ledger=ledger, out=directory, seed=seed, noise=noise
         ) as opened:
             opened.history.check_attempts(again=measure_again)
+            if kind is not None and opened.history.sealed:
+                opened.history.take_kind(kind, ())
 
 
 def _terms(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from math import hypot, log, sqrt
 from typing import Any
 
 from psgraph.errors import InvalidArgument, exact_decimal
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Caveat, Method, NoisePlan
-from psgraph.methods.registry import MethodLike, choose_method
+from psgraph.methods.registry import MethodLike, check_kind, choose_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import Counted
-from psgraph.publication.terms import Promise, check_guarantee, check_unit
+from psgraph.publication.terms import Promise, check_guarantee, check_unit, thin_budget
 
-__all__ = ["Effects", "Plan", "Range", "effects_of", "nearby", "plan"]
+__all__ = ["Effects", "OwnerCost", "Plan", "Range", "effects_of", "nearby", "owner_costs", "plan"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Plan:
     even: bool = True
     edges: int | None = None
     effects: tuple[Effects, ...] = ()
+    kind: Kind = UNDIRECTED
 
     @property
     def promise(self) -> Promise:
@@ -70,6 +72,7 @@ class Plan:
             ),
             "nodes": self.nodes,
             "edges": self.edges,
+            **self.kind.to_dict(),
             "method": self.method,
             "measurements": [row.to_dict() for row in self.rows],
             "effects": [effect.to_dict() for effect in self.effects],
@@ -84,6 +87,9 @@ def plan(
     nodes: int,
     edges: int | None = None,
     method: MethodLike = DEFAULT_METHOD,
+    kind: Kind = UNDIRECTED,
+    left: int | None = None,
+    labels: bool = False,
 ) -> Plan:
     """Return the noise scales a method would work with. Spends nothing.
 
@@ -98,6 +104,12 @@ def plan(
         plan is for the curator then: an edge count from the data is private.
     method
         A method or its name.
+    kind
+        The kind of the graphs.
+    left
+        For two-sided graphs: how many of the nodes are on the left.
+    labels
+        Whether the roster has public labels.
 
     Examples
     --------
@@ -109,33 +121,114 @@ def plan(
     check_guarantee(guarantee)
     nodes = _checked("nodes", nodes)
     edges = None if edges is None else _checked("edges", edges)
-    if edges is not None and edges > UNDIRECTED.pairs(nodes):
+    if kind.two_sided and (left is None or not 0 <= left <= nodes):
+        raise InvalidArgument("two-sided graphs need the number of nodes on the left", code="left")
+    sizes = (nodes,) if left is None else (left, nodes - left)
+    if edges is not None and edges > kind.pairs(*sizes):
         raise InvalidArgument(
             f"{edges:,} edges are more than {nodes:,} nodes can have", code="too_many_edges"
         )
     chosen = choose_method(method)
+    guarantee = guarantee.on(directed=kind.directed, weighted=kind.weighted, flows=kind.flows)
     check_unit(chosen, guarantee)
-    rows = tuple(chosen.plan(guarantee, nodes=nodes))
+    check_kind(chosen, kind)
+    of_kind: dict[str, Any] = {} if kind == UNDIRECTED else {"kind": kind}
+    noise: Callable[..., list[NoisePlan]] = partial(
+        chosen.plan_with_labels if labels else chosen.plan, **of_kind
+    )
+    rows = tuple(row.under(guarantee.unit) for row in noise(guarantee, nodes=nodes))
     return Plan(
         guarantee,
         nodes,
         chosen.name,
         rows=rows,
-        remarks=tuple(chosen.plan_remarks(guarantee, nodes=nodes)),
+        remarks=(
+            *chosen.plan_remarks(guarantee, nodes=nodes, **of_kind),
+            *filter(None, [thin_budget(guarantee)]),
+        ),
         caveat=chosen.caveat,
         even=type(chosen).request is Method.request,
         edges=edges,
-        effects=() if edges is None else _effects(chosen, guarantee, nodes=nodes, edges=edges),
+        effects=() if edges is None else _effects(noise, guarantee, nodes=nodes, edges=edges),
+        kind=kind,
     )
 
 
 def _effects(
-    method: Method[Any, Any], guarantee: WEventPrivacy, *, nodes: int, edges: int
+    noise: Callable[..., list[NoisePlan]], guarantee: WEventPrivacy, *, nodes: int, edges: int
 ) -> tuple[Effects, ...]:
     return tuple(
-        effects_of(method.plan(each, nodes=nodes), each, nodes=nodes, edges=edges)
+        effects_of(
+            [row.under(each.unit) for row in noise(each, nodes=nodes)],
+            each,
+            nodes=nodes,
+            edges=edges,
+        )
         for each in (guarantee, *nearby(guarantee))
     )
+
+
+@dataclass(frozen=True)
+class OwnerCost:
+    """What a bound on the edges of an owner costs, and what it keeps.
+
+    Attributes
+    ----------
+    at_most
+        The bound.
+    degree, edge_count, cell
+        How far off a degree, the number of edges, and a number of edges between classes or
+        communities would be: the best and the worst case of the plan; None if it measures none.
+    kept
+        The share of edges in use if owners have that many edges by a geometric distribution; None
+        without a guess of the mean.
+    """
+
+    at_most: int
+    degree: Range
+    edge_count: Range
+    cell: Range
+    kept: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name."""
+        return asdict(self)
+
+
+def owner_costs(
+    plans: Sequence[Plan], *, edges_per_owner: float | None = None
+) -> tuple[OwnerCost, ...]:
+    """Compare plans for owners with different bounds.
+
+    Parameters
+    ----------
+    edges_per_owner
+        A public guess of the mean number of edges of an owner with any, at a timestamp.
+
+    Examples
+    --------
+    >>> from psgraph import Owner
+    >>> bounds = [WEventPrivacy("2", 7, Owner("rider", at_most)) for at_most in (1, 5)]
+    >>> plans = [plan(each, nodes=1000, method="psgraph") for each in bounds]
+    >>> [round(each.kept, 2) for each in owner_costs(plans, edges_per_owner=3)]
+    [0.33, 0.87]
+    """
+    found = []
+    for made in plans:
+        counts = {
+            "degree": [row for row in made.rows if row.counts == "degree"],
+            "edges": [row for row in made.rows if row.counts == "edges"],
+            "cell": [row for row in made.rows if row.label.startswith("edges between")],
+        }
+        scales = {
+            name: [row.scale for row in rows if row.scale is not None]
+            for name, rows in counts.items()
+        }
+        ranges = {name: (min(s), max(s)) if s else None for name, s in scales.items()}
+        bound = made.guarantee.unit.edges
+        kept = None if edges_per_owner is None else 1 - (1 - 1 / edges_per_owner) ** bound
+        found.append(OwnerCost(bound, ranges["degree"], ranges["edges"], ranges["cell"], kept))
+    return tuple(found)
 
 
 def _checked(name: str, number: int) -> int:

@@ -11,14 +11,15 @@ import numpy as np
 
 from psgraph._runtime.numbers import count
 from psgraph._runtime.resources import peak_bytes, restart_peak
-from psgraph.engines.threads import LocalEngine
 from psgraph.errors import DataError
-from psgraph.graph import Roster, Snapshot
-from psgraph.graph.kind import Dropped
+from psgraph.graph import Roster, Snapshot, TwoSidedRoster
+from psgraph.graph.bound import Bound
+from psgraph.graph.kind import UNDIRECTED, Dropped, Kind
+from psgraph.graph.left_out import published_as
+from psgraph.graph.parts import degrees
 from psgraph.methods.base import Method
-from psgraph.methods.private import PrivateEdges
-from psgraph.methods.queries import degrees
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Owner
 from psgraph.publication.planning import Plan, plan
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.overflow import MOST_HELD
@@ -53,6 +54,8 @@ class SnapshotFacts:
     declared: str
     edges: int
     dropped: Dropped
+    kind: Kind = UNDIRECTED
+    left: int | None = None
     active: int | None = None
 
 
@@ -67,6 +70,8 @@ def observed(stream: Iterable[Snapshot], into: list[SnapshotFacts]) -> Iterator[
                 snapshot.roster.declared,
                 snapshot.parts.edge_count,
                 snapshot.dropped,
+                snapshot.kind,
+                snapshot.roster.offset if snapshot.kind.two_sided else None,
             )
         )
         yield snapshot
@@ -118,6 +123,8 @@ class CheckReport:
         Timestamps that the ledger has already: those cost nothing.
     end_remarks, curator_end_remarks
         What to know about the ends of the stream; see `psgraph.streams.Stream`.
+    kind, published_as
+        The kind of the graphs, and what is said if the input has more than they do.
     cost
         What publishing takes; None without a guarantee. Curator only.
     """
@@ -133,6 +140,8 @@ class CheckReport:
     sealed: int = 0
     end_remarks: tuple[str, ...] = ()
     curator_end_remarks: tuple[str, ...] = ()
+    kind: Kind = UNDIRECTED
+    published_as: str | None = None
     cost: Cost | None = None
 
     @property
@@ -208,6 +217,9 @@ class CheckReport:
             "held_back": self.held_back,
             "nodes": self.nodes,
             "roster": self.snapshots[-1].roster if self.snapshots else None,
+            "kind": self.kind.name,
+            "weights": self.kind.largest_weight,
+            "published_as": self.published_as,
             "warnings": list(self.remarks),
             "plan": None if self.plan is None else self.plan.to_dict(),
             "curator_only": {
@@ -266,10 +278,9 @@ def check(
     (['mon', 'tue'], (), 'Without an edge')
     """
     seen: list[SnapshotFacts] = []
-    engine = LocalEngine()
     for snapshot in observed(stream, seen):
         if not stream.prepared:  # a store was checked when it was prepared
-            active = np.count_nonzero(degrees(PrivateEdges(snapshot, engine)))
+            active = np.count_nonzero(degrees(snapshot.parts, len(snapshot.roster)))
             seen[-1] = replace(seen[-1], active=int(active))
         del snapshot
     refuse_empty(len(seen), stream.held_back)
@@ -294,12 +305,14 @@ def expected_cost(
     sizes = [each.nodes + each.edges for each in snapshots]
     largest = max(snapshots, key=lambda each: each.nodes + each.edges)
     share = min(1.0, _TRIAL / max(sizes))
-    _publish_random(method, guarantee, 16, 32)  # loads what is compiled
+    tiny = replace(largest, nodes=16, edges=32, left=None if largest.left is None else 8)
+    _publish_random(method, guarantee, tiny)  # loads what is compiled
     held = min(sum(each.edges for each in snapshots), MOST_HELD) * _HELD_BYTES
     before, now = peak_bytes(), restart_peak()
-    seconds = _publish_random(
-        method, guarantee, max(round(largest.nodes * share), 2), round(largest.edges * share)
-    )
+    nodes = max(round(largest.nodes * share), 2)
+    left = None if largest.left is None else min(max(round(largest.left * share), 1), nodes - 1)
+    trial = replace(largest, nodes=nodes, edges=round(largest.edges * share), left=left)
+    seconds = _publish_random(method, guarantee, trial)
     grown = max(0, peak_bytes() - now)
     return Cost(
         seconds / share * sum(sizes[sealed:]) / max(sizes),
@@ -308,14 +321,23 @@ def expected_cost(
 
 
 def _publish_random(
-    method: Method[Any, Any], guarantee: WEventPrivacy, nodes: int, edges: int
+    method: Method[Any, Any], guarantee: WEventPrivacy, like: SnapshotFacts
 ) -> float:
-    """Publish two random graphs to nowhere; return the seconds of one."""
-    random, roster = np.random.default_rng(0), Roster.range(nodes)
+    """Publish two random graphs of a size and kind to nowhere; return the seconds of one."""
+    random, kind = np.random.default_rng(0), like.kind
+    roster = Roster.range(like.nodes)
+    if like.left is not None:
+        roster = TwoSidedRoster(Roster.range(like.left), Roster.range(like.nodes - like.left))
     begin = perf_counter()
     with Publisher(method, guarantee, seed=0) as publisher:
         for _ in range(2):
-            publisher.publish(Snapshot(roster, *random.integers(nodes, size=(2, edges))))
+            u = random.integers(roster.offset or like.nodes, size=like.edges)
+            v = random.integers(roster.offset, like.nodes, size=like.edges)
+            owned: dict[str, Any] = {}
+            if isinstance(guarantee.unit, Owner):  # each edge with an owner of its own
+                bound = Bound(guarantee.unit.column, guarantee.unit.at_most)
+                owned = {"owner_sizes": np.ones(like.edges, dtype=np.int64), "bound": bound}
+            publisher.publish(Snapshot(roster, u, v, kind=kind, **owned))
     return (perf_counter() - begin) / 2
 
 
@@ -328,6 +350,7 @@ def report_on(
     sealed: int = 0,
 ) -> CheckReport:
     """Return the report on a stream that has been read."""
+    kind = snapshots[0].kind if snapshots else stream.kind or UNDIRECTED
     names = [each.time for each in snapshots]
     window = (
         None
@@ -337,7 +360,8 @@ def report_on(
     made = None
     if guarantee is not None and method is not None:
         nodes = max((each.nodes for each in snapshots), default=0)
-        made = plan(guarantee, nodes=nodes, method=method)
+        left = max((each.left for each in snapshots if each.left is not None), default=None)
+        made = plan(guarantee, nodes=nodes, method=method, kind=kind, left=left)
     return CheckReport(
         stream.description,
         stream.column_words,
@@ -350,6 +374,8 @@ def report_on(
         sealed,
         stream.remarks,
         stream.curator_remarks,
+        kind,
+        published_as(stream.dropped),
     )
 
 

@@ -20,11 +20,12 @@ from psgraph._runtime.resources import clear_scratch, phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder, ReplayConflict
-from psgraph.graph import Snapshot
+from psgraph.graph import Kind, Snapshot
+from psgraph.graph.left_out import published_as
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous
-from psgraph.methods.registry import MethodLike, choose_method, memory_note
+from psgraph.methods.registry import MethodLike, check_kind, choose_method, memory_note
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication import checks
 from psgraph.publication.certificate import Release
@@ -64,8 +65,7 @@ class Publisher:
     noise
         ``"exact"`` for psgraph's own sampler, ``"opendp"`` to draw Laplace noise with OpenDP.
     not_private
-        Publish although the method, with its parameters, provides less than the guarantee, which
-        is refused otherwise, unless a seed is given.
+        Publish although the method provides less than the guarantee; without a seed refused.
     large_epsilon
         The same for an ε above 20, which protects nothing.
     measure_again
@@ -76,6 +76,8 @@ class Publisher:
     progress
         Called by `publish_all` after every release with the number of snapshots published and
         the number in the stream, None if unknown. If it raises, what is published stays so.
+    kind
+        The kind of the graphs, which is part of the terms; that of the first snapshot unless given.
 
     Examples
     --------
@@ -104,8 +106,10 @@ class Publisher:
         measure_again: bool = False,
         engine: Runner | None = None,
         progress: Callable[[int, int | None], object] | None = None,
+        kind: Kind | None = None,
     ) -> None:
         checks.check_arguments(method, guarantee, progress)
+        check_kind(method, kind)
         refuse_without_promise(
             method, guarantee, seed=seed, not_private=not_private, large_epsilon=large_epsilon
         )
@@ -123,6 +127,8 @@ class Publisher:
             progress,
             measure_again=measure_again,
         )
+        if kind is not None:
+            self._take_kind(kind, ())
 
     def _start(
         self,
@@ -134,11 +140,11 @@ class Publisher:
     ) -> None:
         """Start where an opened stream stopped; finish a release that was interrupted."""
         clear_scratch()
-        method, guarantee = opened.method, opened.guarantee
-        self.method, self.guarantee = method, guarantee
+        self.method, self.guarantee, method = opened.method, opened.guarantee, opened.method
         self.seed, self.noise = opened.seed, opened.noise
         self._progress, self._cursor = progress, 0
         self._latest: tuple[int, Previous] | None = None  # for queries that read two snapshots
+        self._kind: Kind | None = None  # of the snapshots so far, in this run
         self._unsealed: Measured | None = None  # drawn once; what is not sealed is not shown
         self._lock = threading.RLock()
         self._directory, self._history = opened.directory, opened.history
@@ -147,28 +153,44 @@ class Publisher:
             self._accountant = self._history.accountant()
             self._state = self._history.latest_state(method.records)
             self._unfinished = self._history.unfinished()
-            self._roster_kind = self._history.roster_kind()
+            self._declared_nodes = self._history.declared_nodes()
             self._stated_times = self._history.stated_times()
             if self._history.sealed != self._accountant.timestamps:
                 raise OutOfOrder(  # what was read may not fit together
                     "another process published with this ledger while it was opened\n"
                     "Files can't be locked here. Let one process publish at a time."
                 )
-            self._synthesis = Synthesis(
-                method,
-                guarantee,
-                engine,
-                private=self.private,
-                encode=self._history.durable,
-                directory=self._directory,
-            )
-            self._earlier = EarlierReleases(method, self._history, self._directory, self._synthesis)
+            self._engine = engine
+            self._prepare_synthesis()
             self._finish()
             if measure_again:
                 self._history.allow_again()
         except BaseException:
             self.close()
             raise
+
+    def _prepare_synthesis(self) -> None:
+        history, directory = self._history, self._directory
+        self._synthesis = Synthesis(
+            self.method,
+            self.guarantee,
+            self._engine,
+            private=self.private,
+            encode=history.durable,
+            directory=directory,
+            dropped=history.dropped,
+        )
+        self._earlier = EarlierReleases(self.method, history, directory, self._synthesis)
+
+    def _take_kind(self, kind: Kind, dropped: Iterable[str]) -> None:
+        """Take the kind of the first snapshot into the terms; refuse other kinds later."""
+        if kind == self._kind:
+            return
+        self.guarantee = self._history.take_kind(kind, tuple(dropped))
+        self._kind = kind
+        if not self._accountant.timestamps:
+            self._accountant = self._history.accountant()
+            self._prepare_synthesis()
 
     @classmethod
     def resume(
@@ -182,10 +204,8 @@ class Publisher:
     ) -> Self:
         """Continue with a ledger where it stopped, under the terms it was started with.
 
-        `ledger` is its file, the directory of its releases, or an open stream. `publish` then
-        expects the first snapshot that is not sealed yet. With `replay` it starts over at the
-        first timestamp and hands back what is sealed. `measure_again` is that of `Publisher`. The
-        engine may differ from the original.
+        `ledger` is its file, the directory of its releases, or an open stream. With `replay` the
+        first snapshot comes first again; otherwise the first that is not sealed yet.
         """
         publisher = cls.__new__(cls)
         opened = ledger if isinstance(ledger, OpenStream) else reopen_stream(ledger, out)
@@ -252,32 +272,35 @@ class Publisher:
         stream: Iterable[Snapshot],
         *,
         times: TimeSource | str | None = None,
+        dropped: Iterable[str] | None = None,
         seen: Callable[[Snapshot], object] = lambda _: None,
     ) -> Iterator[Release]:
         """Publish every snapshot of a stream, each on demand; it is freed before the next.
 
         Parameters
         ----------
-        times
-            Where the times of the stream come from, for the certificates: a value, or a few
-            public words; what a `psgraph.streams.Stream` states, unless given.
+        times, dropped
+            Where the times of the stream come from, and what edges have in the input and not in the
+            snapshots, for the certificates; what a `psgraph.streams.Stream` states, unless given.
         seen
             Called with every snapshot after it is published, for example to count it.
         """
-        checks.check_stream(stream)
-        checks.check_kind(self.method, stream)  # before a snapshot is read
+        checks.check_stream(stream, self.guarantee)
+        check_kind(self.method, stream)  # before a snapshot is read
         times = getattr(stream, "times", None) if times is None else times
+        dropped = getattr(stream, "dropped", ()) if dropped is None else dropped
         snapshots = iter(stream)
         for done in count(1):
             with phase("read"):
                 snapshot = next(snapshots, None)
             if snapshot is None:
                 return
-            release = self.publish(snapshot, times=times)
+            release = self.publish(snapshot, times=times, dropped=dropped)
             seen(snapshot)
             del snapshot
-            if self._progress is not None:
-                self._progress(done, _length(stream))
+            if self._progress is not None:  # the number of snapshots is public
+                sized = len(stream) if isinstance(stream, Sized) else None
+                self._progress(done, getattr(stream, "length", sized))
             yield release
 
     def publish(
@@ -286,6 +309,7 @@ class Publisher:
         *,
         timestamp: int | None = None,
         times: TimeSource | str | None = None,
+        dropped: Iterable[str] = (),
     ) -> Release:
         """Publish one snapshot.
 
@@ -302,9 +326,13 @@ class Publisher:
             joined the roster since are left out: they count from the next timestamp on.
         times
             Where the times come from, as in `publish_all`.
+        dropped
+            What edges have in the input and not in the snapshots, "direction" or "weights", for
+            the certificates: by the columns or the type of the input, never by its rows.
         """
         with self._lock:
-            checks.check_snapshot(snapshot, self.method, self._roster_kind)
+            checks.check_snapshot(snapshot, self.method, self._declared_nodes, self.guarantee)
+            self._take_kind(snapshot.kind, dropped)
             source = as_time_source(times)
             checks.check_times(source, self._stated_times)
             self._finish()
@@ -338,7 +366,7 @@ class Publisher:
         with phase("seal"):
             seal = self._seal(measured)
         snapshot.parts.let_go()  # drawing needs the memory
-        self._roster_kind = measured.snapshot.roster.declared
+        self._declared_nodes = measured.snapshot.roster.declaration
         self._stated_times = measured.times or self._stated_times
         recorded = self._accountant.record(measured.spent)
         # No call in between, so that an interrupt finds the timestamp unsealed or unfinished.
@@ -408,11 +436,6 @@ class Publisher:
         return release
 
 
-def _length(stream: Iterable[Snapshot]) -> int | None:
-    """The number of snapshots, which is public, if it is known."""
-    return len(stream) if isinstance(stream, Sized) else getattr(stream, "length", None)
-
-
 def publish(
     source: str | PathLike[str] | Iterable[Any] | Any,
     *,
@@ -430,15 +453,14 @@ def publish(
 ) -> Releases:
     """Publish a stream to a directory and return its releases.
 
-    Calling it again costs nothing: what is sealed is handed back, and only new timestamps are
-    measured. Snapshots larger than memory are kept in scratch files. `Publisher` has more control.
+    Calling it again costs nothing: only new timestamps are measured. `Publisher` has more control.
 
     Parameters
     ----------
     source
-        What `read_stream` takes: a path, a data frame, a list of graphs, a stream.
+        What `read_stream` takes.
     epsilon, window
-        The guarantee: over any `window` consecutive timestamps, all releases are private with ε.
+        Any `window` consecutive timestamps are private with ε; with ``owner=…`` for all its rows.
     method
         A method object, a class or a name.
     out, seed, not_private, large_epsilon, measure_again, engine, progress
@@ -457,7 +479,11 @@ def publish(
     directory = as_path(out, "out")
     with Overflow() as overflow:
         stream = read_stream(source, store=overflow, **reading)
-        if told := memory_note(chosen, nodes=stream.nodes, prepared=stream.prepared):
+        guarantee = checks.protecting(guarantee, stream)
+        check_kind(chosen, stream)
+        if told := published_as(stream.dropped):
+            warnings.warn(told, stacklevel=2)
+        if told := memory_note(chosen, stream.nodes, stream.prepared, stream.kind):
             warnings.warn(told, stacklevel=2)
         with Publisher(
             chosen,

@@ -7,13 +7,19 @@ everything else::
 
     {"fraction": "1/3"}   {"float": "0x1.8p+1"}   {"tuple": [...]}   {"roster": "<digest>"}
     {"array": {"type": "<i8", "as": "|i1", "shape": [3]}}      {"record": "Name", "fields": {...}}
+    {"kind": ["directed", 64]}
 
 An array of type ``type`` is written as the smaller type ``as`` where that holds all its values, and
 compressed (zstd) from 1 MiB on: then ``"zstd"`` states how many bytes are written. Noisy degrees of
 ten million nodes take a fifth of the space, and half of the time to commit.
 
+A kind is its name and its largest weight. A field that holds the kind of undirected graphs without
+weights is left out: its default is that kind, and records of earlier versions have no such field.
+
 Rosters are public and shared by many timestamps, so they are stored once, apart, and referred to
-by their digest. Only record classes the reader names are built; nothing else is ever called.
+by their digest. A field that a later version added is left out at its default
+(`psgraph._runtime.records`), so that records without it keep their bytes. Only record classes the
+reader names are built; nothing else is ever called.
 """
 
 from __future__ import annotations
@@ -28,8 +34,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from psgraph._runtime.records import UNSTORED_DEFAULT
 from psgraph.errors import DataError
-from psgraph.graph import Roster
+from psgraph.graph import UNDIRECTED, Kind, Roster
+from psgraph.graph.kind import find_kind
 from psgraph.privacy.guarantee import exact_fraction
 
 __all__ = ["decode", "encode"]
@@ -37,6 +45,7 @@ __all__ = ["decode", "encode"]
 _MAGIC = b"PSR1"
 _COMPRESSED_FROM = 1 << 20  # bytes
 _MOST_EXPANSION = 1 << 15  # zstd writes at least 4 bytes for every 128 KiB
+_STORED = object()  # no value of a field is this one
 _ARRAY_TYPES = {"<i4", "<i8", "<f8", "|b1", "|i1", "|u1", "<u4", "<u8", "<i2", "<f4"}
 
 
@@ -79,17 +88,33 @@ def _pack(value: Any, arrays: list[bytes], rosters: dict[str, Roster]) -> Any:
             kind["zstd"] = len(content)
         arrays.append(content)
         return {"array": kind}
+    if isinstance(value, Kind):
+        return {"kind": [value.name, value.largest_weight, *([True] if value.flows else [])]}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {
-            name: _pack(getattr(value, name), arrays, rosters) for name in _field_names(type(value))
+            name: _pack(field, arrays, rosters)
+            for name, default in _field_names(type(value))
+            if not _is_undirected(field := getattr(value, name))
+            and (default is _STORED or field != default)
         }
         return {"record": type(value).__name__, "fields": fields}
     raise DataError(f"a {type(value).__name__} can't be stored", code="unstorable")
 
 
+def _is_undirected(value: Any) -> bool:
+    return isinstance(value, Kind) and value == UNDIRECTED
+
+
 @lru_cache(maxsize=256)
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
+def _field_names(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The fields of a record, each with the default at which it is not stored."""
+    return tuple(
+        (
+            field.name,
+            field.default if UNSTORED_DEFAULT.items() <= field.metadata.items() else _STORED,
+        )
+        for field in dataclasses.fields(kind)
+    )
 
 
 def _compact(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -155,6 +180,8 @@ class _Reader:
             return exact_fraction(value)
         if tag == "float":
             return float.fromhex(value)
+        if tag == "kind":
+            return find_kind(*value)
         if tag == "tuple":
             return tuple(self.unpack(item) for item in value)
         if tag == "roster":

@@ -48,7 +48,9 @@ class Synthesis:
         private: bool,
         encode: bool,
         directory: ReleaseDirectory | None,
+        dropped: tuple[str, ...] = (),
     ) -> None:
+        self._dropped = dropped
         self._method, self._guarantee, self._engine = method, guarantee, engine
         self._private, self._encode, self._directory = private, encode, directory
         self._nodes: tuple[Roster, memoryview, str] | None = None
@@ -132,6 +134,8 @@ class Synthesis:
             previous=previous,
             noise=seal.noise,
             times=None if seal.times is None else str(seal.times),
+            kind=graph.kind,
+            dropped=self._dropped,
             **digests,
         )
 

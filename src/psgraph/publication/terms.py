@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
-from psgraph.errors import InvalidArgument, UnitMismatch, exact_decimal
+from psgraph.errors import InvalidArgument, UnitMismatch, UnknownKind, exact_decimal
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.base import Caveat, Method
 from psgraph.methods.registry import find_method
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.unit import Edge
+from psgraph.privacy.unit import Edge, Owner
 from psgraph.publication.legacy import terms_as_written_now
 from psgraph.publication.locations import same_place
 
@@ -24,8 +27,11 @@ __all__ = [
     "Spending",
     "Terms",
     "check_guarantee",
+    "check_owner",
     "check_unit",
+    "lifetime_losses",
     "refuse_without_promise",
+    "thin_budget",
 ]
 
 
@@ -44,6 +50,11 @@ class Terms:
         record it.
     out
         The directory of the releases, relative to the ledger, so that both can be moved together.
+    kind
+        The kind of all snapshots; None if it was not said, and then any kind agrees with it.
+    dropped
+        What edges have in the input and not in the releases: "direction", "weights". By the
+        columns or the type of the input alone.
     """
 
     guarantee: WEventPrivacy
@@ -53,11 +64,23 @@ class Terms:
     seed: int | None
     noise: str | None
     out: str | None
+    kind: Kind | None = None
+    dropped: tuple[str, ...] = ()
+
+    def on(self, kind: Kind, dropped: tuple[str, ...] = ()) -> Terms:
+        """Return the terms for graphs of a kind."""
+        guarantee = self.guarantee.on(
+            directed=kind.directed, weighted=kind.weighted, flows=kind.flows
+        )
+        return replace(self, kind=kind, guarantee=guarantee, dropped=dropped)
 
     def to_bytes(self) -> bytes:
-        """The terms as stored by this version: canonical JSON."""
+        """The terms as stored by this version: canonical JSON.
+
+        Those of undirected graphs without weights are stored as by versions that knew no others.
+        """
         stated = self.guarantee.to_dict()
-        if self.guarantee.unit == Edge():  # stored as by versions that knew no other unit
+        if self.guarantee.unit == Edge():
             del stated["unit"]
         return _canonical(self._values() | stated)
 
@@ -73,9 +96,15 @@ class Terms:
             stored = terms_as_written_now(stored)
             guarantee = WEventPrivacy.from_dict(stored)
             values = {name: stored[name] for name in stored.keys() - guarantee.to_dict().keys()}
-            terms = cls(guarantee=guarantee, **values)
+            kind = Kind.from_dict(stored)
+            for name in ("kind", "weights", "flows"):
+                values.pop(name, None)
+            dropped = tuple(map(str, values.pop("dropped", ())))
+            terms = cls(guarantee=guarantee, kind=kind, dropped=dropped, **values)
             if not isinstance(terms.parameters, dict):
                 raise ValueError("not terms")
+        except UnknownKind:
+            raise
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             raise ValueError("not terms") from None
         return terms
@@ -86,6 +115,8 @@ class Terms:
         Parameters and versions of two methods are not compared: the methods differ, and that is
         said.
         """
+        if other.kind is None and self.kind is not None:
+            other = other.on(self.kind)
         stored, given = self._flat(), other._flat()
         found: dict[str, tuple[object, object]] = {}
         for name in stored | given:
@@ -97,6 +128,8 @@ class Terms:
                 continue
             if name == "out" and same_place(old, new):
                 continue
+            if name == "dropped":  # what the certificates say was decided when the ledger started
+                continue
             found[name] = (_seeded(old), _seeded(new)) if name == "seed" else (old, new)
         return found
 
@@ -107,16 +140,19 @@ class Terms:
         return (
             self.guarantee.to_dict()
             | values
+            | {"kind": (self.kind or UNDIRECTED).name}
             | {f"parameter {name}": value for name, value in parameters.items()}
         )
 
     def _values(self) -> dict[str, Any]:
         """Everything except the guarantee, by name."""
-        return {
+        values = {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name != "guarantee"
+            if field.name not in ("guarantee", "kind", "dropped")
         }
+        kind = {} if self.kind is None else self.kind.to_dict()
+        return {**values, **kind, **({"dropped": list(self.dropped)} if self.dropped else {})}
 
 
 def _canonical(values: Any) -> bytes:
@@ -254,6 +290,68 @@ def check_unit(method: Method[Any, Any], guarantee: WEventPrivacy) -> None:
             f"method {method.name!r} cannot protect {guarantee.unit.text}\n"
             f"Choose another method, or one of the units it supports: {known}."
         )
+
+
+def check_owner(found: Owner | None, guarantee: WEventPrivacy, kind: Kind) -> None:
+    """Refuse edges that were not bounded for the owners that the guarantee protects.
+
+    Nor is a bound for owners read under a guarantee for edges: one edge more may then take the
+    place of another.
+    """
+    unit = guarantee.unit.on(directed=kind.directed, weighted=kind.weighted, flows=kind.flows)
+    protected = unit if isinstance(unit, Owner) else None
+    if found == protected:
+        return
+    if found is None:
+        assert protected is not None
+        raise UnitMismatch(
+            f"the guarantee protects {protected.text}, and in this stream nothing bounds what an "
+            "owner contributes\n"
+            f"Read it with owner={protected.column!r}, at_most={protected.at_most} (--owner "
+            f"{protected.column} --at-most {protected.at_most}).",
+            code="owner",
+        )
+    raise UnitMismatch(
+        f"the guarantee protects {unit.text}, and this stream was read for {found.text}\n"
+        f"Protect owners with unit=psgraph.Owner({found.column!r}, at_most={found.at_most}), or "
+        "read the stream with other owners (--owner, --at-most), or without.",
+        code="owner",
+    )
+
+
+def lifetime_losses(spends: Sequence[Fraction], longest: int) -> list[Fraction]:
+    """Return the most that 1, 2, …, `longest` consecutive timestamps have spent together.
+
+    It is what a tie, or a person, that was present for so long has lost at most; beyond the end of
+    the stream, what it lost so far.
+
+    >>> lifetime_losses([Fraction(1), Fraction(0), Fraction(2)], 4)
+    [Fraction(2, 1), Fraction(2, 1), Fraction(3, 1), Fraction(3, 1)]
+    """
+    before = [Fraction(0), *accumulate(spends)]
+    losses = []
+    for length in range(1, longest + 1):
+        span = min(length, len(spends))
+        sums = (before[end] - before[end - span] for end in range(span, len(before)))
+        losses.append(max(sums, default=Fraction(0)))
+    return losses
+
+
+def thin_budget(guarantee: WEventPrivacy) -> str | None:
+    """Say so if the ε of a window is too small for each of an owner's edges to show anything.
+
+    >>> thin_budget(WEventPrivacy("1", window=5, unit=Owner("u", at_most=200)))
+    'ε = 1 for 200 edges of an owner is ε = 0.005 for one of them in a window: this is noise. \
+Use fewer edges of an owner (--at-most), or a larger ε.'
+    """
+    share = guarantee.epsilon / guarantee.unit.edges
+    if guarantee.unit.edges == 1 or share >= Fraction(1, 100):
+        return None
+    return (
+        f"ε = {exact_decimal(guarantee.epsilon)} for {guarantee.unit.edges:,} edges of an owner is "
+        f"ε = {float(share):.2g} for one of them in a window: this is noise. Use fewer edges of an "
+        "owner (--at-most), or a larger ε."
+    )
 
 
 def check_guarantee(guarantee: WEventPrivacy) -> None:

@@ -287,7 +287,7 @@ class Originals:
 
     def __iter__(self) -> Iterator[Snapshot]:
         if self.ledger is None:
-            yield from self._reduced()
+            yield from self.unchecked()
             return
         with Ledger(self.ledger, writing=False) as ledger:
             self._refuse_other(ledger)
@@ -318,7 +318,7 @@ class Originals:
                 "was published with."
             )
 
-    def _reduced(self) -> Iterator[Snapshot]:
+    def unchecked(self) -> Iterator[Snapshot]:
         """Yield snapshots over the rosters of their releases, where these have node lists."""
         for timestamp, snapshot in enumerate(self._stream):
             published = self._releases.roster(timestamp)

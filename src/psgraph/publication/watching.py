@@ -29,7 +29,9 @@ from psgraph.errors import (
     ReplayConflict,
 )
 from psgraph.graph import Snapshot
-from psgraph.graph.formats.files import stem
+from psgraph.graph.formats.files import open_table, stem
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.privacy.unit import Owner
 from psgraph.publication.certificate import Release
 from psgraph.publication.publisher import Publisher
 from psgraph.streams.directories import file_snapshots, is_table, name_order
@@ -155,6 +157,8 @@ def watch(
     ids: str = "auto",
     unknown_nodes: str = "refuse",
     unknown_nodes_to: str | PathLike[str] | None = None,
+    kind: Kind = UNDIRECTED,
+    unit: Owner | None = None,
 ) -> Iterator[Arrival | Waiting]:
     """Publish the files of a directory as they arrive.
 
@@ -165,7 +169,11 @@ def watch(
     publisher
         What to publish with. It needs a ledger, to know after a restart what was published.
     roster, roster_from_edges
-        Who the nodes are, as in `psgraph.read_stream`.
+        Who the nodes are, as in `psgraph.read_stream`; a `TwoSidedRoster` for two-sided graphs.
+    kind
+        The kind of the graphs.
+    unit
+        The owners whose rows are protected; None if that is an edge.
     once
         Stop when all files in the directory are published.
     settle
@@ -211,8 +219,12 @@ def watch(
         unknown=unknown_nodes,
         unknown_to=unknown_nodes_to,
         store=overflow,
+        kind=kind,
+        unit=unit,
     )
+    overflow.kind = kind
     nodes.require()
+    reading = reading or Reading()
     box = Inbox(inbox, settle=settle)
     published = _published(publisher)
     if publisher.out is not None and publisher.out.resolve() == box.path.resolve():
@@ -228,7 +240,7 @@ def watch(
     order = FileOrder(FileSequence(period), missing, {*skip}, close_last=close_last)
     times = TimeSource("files", period=period)
     queue: deque[Path] = deque()
-    snapshots = file_snapshots(iter(queue.popleft, None), nodes, reading or Reading())
+    snapshots = file_snapshots(iter(queue.popleft, None), nodes, reading)
     changes = _changes(box.path, stop)
     with overflow:
         while True:
@@ -253,7 +265,12 @@ def watch(
                     nodes.unknown.finish()  # refuses the file, unless edges outside are dropped
                 timestamp = publisher.spending.timestamps if new else published[stem(file)]
                 try:
-                    release = publisher.publish(snapshot, timestamp=timestamp, times=times)
+                    release = publisher.publish(
+                        snapshot,
+                        timestamp=timestamp,
+                        times=times,
+                        dropped=() if timestamp else _dropped(file, reading),
+                    )
                 except ReplayConflict:
                     raise ReplayConflict(
                         f"{file.name} was changed after it was published as timestamp {timestamp}\n"
@@ -269,6 +286,11 @@ def watch(
                 _pause(changes, stop)
             else:
                 stop.wait(settle / 2)
+
+
+def _dropped(file: Path, reading: Reading) -> tuple[str, ...]:
+    """What the columns of a file say about edges, and releases leave out."""
+    return reading.dropped(open_table(file, columns=reading.columns))
 
 
 def _empty(nodes: Nodes, name: str) -> Snapshot:

@@ -17,9 +17,13 @@ from psgraph._runtime.arrays import Integers
 from psgraph._runtime.numbers import brief, count, exact_decimal, joined
 from psgraph._version import __version__
 from psgraph.errors import DataError
-from psgraph.graph import parts
+from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.sides import edge_weights, side_degrees, side_names, side_words
 from psgraph.pictures.style import COLOURS, method_look
+from psgraph.privacy.unit import Owner
 from psgraph.publication.releases import Releases, read_releases
+from psgraph.publication.terms import lifetime_losses
+from psgraph.reports.labels import add_label_blocks
 from psgraph.reports.page import Page
 from psgraph.reports.sections import (
     add_spend,
@@ -46,7 +50,8 @@ NOT_PRIVATE = "NOT PRIVATE. These releases promise no privacy to anyone."
 _MOST_ROWS = 2_000
 _ROWS_UNFOLDED = 24
 _DIGITS = 12  # of a digest
-_STYLES = ("-", "--", ":")
+#: Colour and line of the first, the middle and the last release.
+_LOOKS = ((COLOURS[0], "-"), (COLOURS[4], "--"), (COLOURS[2], ":"))
 _NOISE: dict[str | None, str] = {
     "exact": "integer noise from psgraph's exact sampler",
     "opendp": "integer noise from OpenDP",
@@ -66,6 +71,18 @@ _NOT_PROMISED = (
     "original. How close they are to it can be predicted, not promised.",
 )
 
+_NOT_PROMISED_TO_PEOPLE = (
+    "People who are active longer than w. A person active at L consecutive timestamps is protected "
+    "at ⌈L/w⌉·ε, not at ε.",
+    "Other rows. That a person's rows are replaced by other rows is protected at 2ε.",
+    "The other end of an edge. What was done to a person, by others, is protected like an edge of "
+    "each of them. Several accounts of a person are several owners.",
+)
+
+_BOTH_WAYS = (
+    "Both directions of a tie. An edge is one direction between two nodes; both directions "
+    "together are protected at 2·ε."
+)
 
 _DIGEST_WORDS = (
     "The digest of a certificate is the SHA-256 digest of its content without the field digest, "
@@ -111,8 +128,8 @@ for number, certificate in enumerate(certificates):
     before = certificates[number - 1]["digest"] if number else None
     check(certificate["previous"] == before, number, "it does not follow the one before")
     check(certificate["timestamp"] == number, number, "a certificate is missing")
-    for term in ("epsilon", "window", "method", "private"):
-        check(certificate[term] == certificates[0][term], number, f"{term} has changed")
+    for term in ("epsilon", "window", "method", "private", "kind", "weights"):
+        check(certificate.get(term) == certificates[0].get(term), number, f"{term} has changed")
     stated = certificate["spent"]
     charges = [(path(each, number), Fraction(each["epsilon"])) for each in stated["mechanisms"]]
     check(all(each > 0 for _, each in charges), number, "a charge is not positive")
@@ -193,12 +210,13 @@ def public_page(
     page.paragraph(description(certificates), kind="lead")
     page.facts(
         [
+            *([] if last.kind == UNDIRECTED else [("Kind", f"{_upper(str(last.kind))}.")]),
             ("Method", f"{method_look(last.method).title} ({last.method})"),
             ("Parameters", settings(last.parameters)),
             ("Budget", _budget(last)),
             ("Window", f"w = {count(last.guarantee.window, 'consecutive timestamp')}"),
             ("Nodes", last.roster),
-            ("Times", _capitalised(last.times or "not stated")),
+            ("Times", f"{_upper(last.times or 'not stated')}."),
             ("Noise", _NOISE.get(last.noise, "sampler not stated")),
             ("Made with", _versions(certificates)),
         ]
@@ -210,11 +228,28 @@ def public_page(
     add_summary_chart(page, certificates)
     if expected is not None:
         add_trust(page, expected, folded=True)
+    _add_labels(page, releases, certificates)
     _add_releases(page, certificates)
     page.heading("What is not promised")
-    page.bullets(_NOT_PROMISED)
+    owners = isinstance(last.guarantee.unit, Owner)
+    limits = (*_NOT_PROMISED_TO_PEOPLE, *_NOT_PROMISED[2:]) if owners else _NOT_PROMISED
+    page.bullets((*limits, _BOTH_WAYS) if last.kind.directed and not owners else limits)
+    if last.private:
+        page.paragraph(_lifetimes(certificates))
     _add_own_check(page, last)
     return page
+
+
+def _lifetimes(certificates: Sequence[Certificate]) -> str:
+    """Say what something that stayed has lost, from the spends of these certificates."""
+    guarantee, spends = certificates[-1].guarantee, [each.spent for each in certificates]
+    spans = sorted({min(factor * guarantee.window, len(spends)) for factor in (1, 2, 4)})
+    losses = lifetime_losses(spends, spans[-1])
+    shown = [f"ε = {exact_decimal(losses[n - 1])} over {count(n, 'timestamp')}" for n in spans]
+    return (
+        f"By these certificates, what {guarantee.unit.noun} present without a break has lost is at "
+        f"most {joined(shown)}."
+    )
 
 
 def _budget(last: Certificate) -> str:
@@ -227,8 +262,8 @@ def _budget(last: Certificate) -> str:
     return f"{budget}; with these parameters the method provides ε = {provided}"
 
 
-def _capitalised(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+def _upper(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _versions(certificates: Sequence[Certificate]) -> str:
@@ -242,11 +277,13 @@ def _add_promise(page: Page, last: Certificate) -> None:
         page.paragraph(str(last.promise))
     else:
         page.paragraph(str(last.promise), verdict="Not private", tone="poor")
+    hidden = "Which nodes are connected in each snapshot" + (
+        ", and with which weight," if last.kind.weighted else ""
+    )
     page.paragraph(
         "The nodes, the number and times of the snapshots, ε, w, the method and its parameters are "
-        "public. Which nodes are connected in each snapshot is private. The releases are made from "
-        "noisy values only, and the promise limits what anyone can learn from them about a given "
-        "edge."
+        f"public. {hidden} is private. The releases are made from noisy values only, and the "
+        "promise limits what anyone can learn from them about a given edge."
         if last.private
         else "The nodes, the number and times of the snapshots, ε, w, the method and its "
         "parameters are public. A private run of the same method would hide which nodes are "
@@ -286,36 +323,81 @@ def add_release_degrees(
 ) -> None:
     """Add a section on the degrees of the first, the middle and the last release."""
     page.heading("Degrees of the synthetic graphs")
-    curves, said = [], []
-    for index, timestamp in enumerate(chosen_timestamps(len(certificates))):
-        certificate = certificates[timestamp]
-        when = moment(timestamp, certificate.time)
-        degrees = _degrees(releases, certificate)
-        mean = 2 * certificate.edges / max(certificate.nodes, 1)
-        said.append(f"mean {mean:.1f}, maximum {degrees.max(initial=0):,} ({when})")
-        shares = (degrees, certificate.nodes)
-        curves.append((when, *shares, COLOURS[(0, 4, 2)[index]], _STYLES[index]))
-    chart = degree_chart("degree distribution", curves)
+    chosen = [certificates[at] for at in chosen_timestamps(len(certificates))]
+    kind = chosen[-1].kind
+    read = [_degrees(releases, certificate) for certificate in chosen]
+    drawings, sentences = [], []
+    for side, name in enumerate(side_names(kind)):
+        words, curves, said = side_words(name, "degrees"), [], []
+        for index, (certificate, (nodes, degrees)) in enumerate(zip(chosen, read, strict=True)):
+            when = moment(certificate.timestamp, certificate.time)
+            ends = certificate.edges * (3 - kind.sides)
+            mean = ends / max(nodes[side], 1)
+            said.append(f"mean {mean:.1f}, maximum {degrees[side].max(initial=0):,} ({when})")
+            curves.append((when, degrees[side], nodes[side], *_LOOKS[index]))
+        title = f"distribution of {words}" if name else "degree distribution"
+        label = (
+            f"{_upper(words)} of the synthetic graphs at {joined([each[0] for each in curves])}."
+        )
+        drawings.append((degree_chart(title, curves), label))
+        sentences.append(f"{_upper(side_words(name, 'degree'))}: {'; '.join(said)}.")
     page.figures(
-        [(chart, f"Degrees of the synthetic graphs at {joined([when for when, *_ in curves])}.")],
+        drawings,
         caption="Share of nodes with at least the given degree; both axes are logarithmic. "
         "Synthetic graphs only.",
     )
-    page.paragraph(f"Degree: {'; '.join(said)}.")
+    for sentence in sentences:
+        page.paragraph(sentence)
+    if kind.weighted:
+        _add_release_weights(page, releases, chosen)
 
 
-def _degrees(releases: Releases, certificate: Certificate) -> Integers:
-    """Count the neighbours of every node, at least of those that have any."""
+def _add_labels(page: Page, releases: Releases, certificates: Sequence[Certificate]) -> None:
+    """Draw the edges between public labels in the last release, if nodes have any."""
+    last = certificates[-1]
+    roster = None if last.nodes_sha256 is None else releases.roster(last.timestamp)
+    if roster is not None and roster.labels is not None:
+        graph = releases[last.timestamp].graph
+        add_label_blocks(page, {"release": graph}, when=moment(last.timestamp, last.time))
+
+
+def _add_release_weights(
+    page: Page, releases: Releases, certificates: Sequence[Certificate]
+) -> None:
+    """Add a section on the weights of a few releases."""
+    page.heading("Weights of the synthetic graphs")
+    curves, said = [], []
+    for index, certificate in enumerate(certificates):
+        when = moment(certificate.timestamp, certificate.time)
+        weights = edge_weights(releases[certificate.timestamp].graph)
+        mean = int(weights.sum()) / max(weights.size, 1)
+        said.append(f"mean {mean:.1f}, maximum {weights.max(initial=0):,} ({when})")
+        curves.append((when, weights, weights.size, *_LOOKS[index]))
+    label = f"Weights of the synthetic edges at {joined([when for when, *_ in curves])}."
+    page.figures(
+        [(degree_chart("distribution of weights", curves, axis="weight"), label)],
+        caption="Share of edges with at least the given weight; both axes are logarithmic. "
+        "Synthetic graphs only.",
+    )
+    largest = certificates[-1].kind.largest_weight
+    page.paragraph(f"Weight: {'; '.join(said)}. Weights above {largest:,} count as {largest:,}.")
+
+
+def _degrees(
+    releases: Releases, certificate: Certificate
+) -> tuple[tuple[int, ...], tuple[Integers, ...]]:
+    """The nodes of each side, and their degrees, at least of those that have any."""
     if certificate.nodes_sha256 is not None:
-        graph = releases[certificate.timestamp].graph
-        return parts.degrees(graph.parts, len(graph.roster))
+        found = side_degrees(releases[certificate.timestamp].graph)
+        return tuple(each.size for each in found), found
     import pyarrow as pa
     import pyarrow.compute as pc
 
     edges = releases.edges(certificate.timestamp)  # of version 0.1.0, which listed no nodes
     ends = pa.chunked_array([*edges.column("u").chunks, *edges.column("v").chunks])
     counts = pc.value_counts(ends).field("counts")
-    return np.asarray(counts.to_numpy(zero_copy_only=False), dtype=np.int64)
+    degrees = np.asarray(counts.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return (certificate.nodes,), (degrees,)
 
 
 def _add_releases(page: Page, certificates: Sequence[Certificate]) -> None:

@@ -13,20 +13,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psgraph._runtime.numbers import count, joined, percent
+from psgraph._runtime.arrays import Integers
+from psgraph._runtime.numbers import NO_VALUE, count, joined, percent
 from psgraph._version import __version__
 from psgraph.graph.kind import pack
-from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.groups import PAPER_METRICS, chosen_groups
+from psgraph.graph.sides import edge_weights, side_degrees, side_names, side_words
+from psgraph.metrics.groups import chosen_groups, find_metric, headline_metrics
 from psgraph.metrics.metric import VERDICTS, Limits, Metric
 from psgraph.pictures.layout import arrange
-from psgraph.pictures.network import area_per_degree, network_png
+from psgraph.pictures.network import (
+    area_per_degree,
+    arrows_fit,
+    network_png,
+    picture_words,
+    structure_words,
+)
 from psgraph.pictures.style import ORIGINAL, QUIET, SYNTHETIC
 from psgraph.reports.charts import Drawing, blank_chart, finish, name_times
 from psgraph.reports.curator import add_predicted
-from psgraph.reports.page import TONES, Page
+from psgraph.reports.labels import add_label_blocks
+from psgraph.reports.page import TONES, Page, Tone
 from psgraph.reports.sections import (
     MOST_MARKERS,
+    Curve,
     add_spend,
     add_summary_chart,
     degree_chart,
@@ -54,6 +63,7 @@ _PHRASES = {
     "some error": "have some error in",
     "poor": "are poor in",
 }
+_NUMBERS = {5: "five", 7: "seven"}
 #: In nats, of the divergence that does not count holes.
 _DEGREE_LIMITS = Limits(0.1, 0.5)
 
@@ -100,14 +110,23 @@ def quality_page(
         banner=BANNER,
     )
     _add_summary(page, comparison, certificates)
-    page.heading("The five metrics over time")
-    _add_metrics(page, comparison, PAPER_METRICS, witness=witness)
-    for group in chosen_groups(comparison.groups).values():
+    shown = headline_metrics(comparison.kind)
+    page.heading(f"The {_NUMBERS[len(shown)]} metrics over time")
+    _add_metrics(page, comparison, shown, witness=witness)
+    for group in chosen_groups(comparison.groups, comparison.kind).values():
         page.heading(f"More metrics: {group.title.lower()}")
         _add_metrics(page, comparison, group.metrics)
     if expected is not None:
         add_predicted(page, comparison, expected)
     _add_degrees(page, comparison, witness)
+    if comparison.kind.weighted:
+        _add_weights(page, comparison, witness)
+    last = witness.chosen[-1]
+    add_label_blocks(
+        page,
+        {"original": witness.originals[last], "release": witness.synthetic[last]},
+        when=moment(last, comparison.rows[last].time),
+    )
     _add_twins(page, comparison, witness)
     if certificates:
         add_summary_chart(page, certificates)
@@ -130,11 +149,13 @@ def _add_summary(page: Page, comparison: Comparison, certificates: Sequence[Cert
             "guarantee and the spending.",
             kind="lead",
         )
-    tiles = []
+    tiles: list[tuple[str, str, str, Tone | None]] = []
     by_verdict: dict[str, list[str]] = {word: [] for word in VERDICTS}
-    for metric in PAPER_METRICS:
+    for metric in headline_metrics(comparison.kind):
         mean = _mean_of(comparison, metric)
-        assert mean is not None  # the five are defined everywhere
+        if mean is None:
+            tiles.append((f"{metric.words} {metric.arrow}", NO_VALUE, "undefined", None))
+            continue
         word = metric.limits.verdict(mean)
         by_verdict[word].append(f"{metric.words} ({metric.shown(mean)})")
         tiles.append((f"{metric.words} {metric.arrow}", metric.shown(mean), word, TONES[word]))
@@ -190,7 +211,8 @@ def _mean_of(comparison: Comparison, metric: Metric) -> float | None:
     """The mean of a metric over time."""
     if metric.name in comparison.more_mean:
         return comparison.more_mean[metric.name]
-    return float(getattr(comparison.mean, metric.name))
+    mean: float | None = getattr(comparison.mean, metric.name)
+    return mean
 
 
 def _values_of(comparison: Comparison, metric: Metric) -> Values:
@@ -319,34 +341,64 @@ def _add_reading(page: Page, comparison: Comparison, metric: Metric) -> None:
 def _add_degrees(page: Page, comparison: Comparison, witness: Witness) -> None:
     """Add the degree distributions at a few timestamps, one chart each."""
     page.heading("Degree distributions")
-    drawings, largest = [], []
+    drawings = []
+    names = side_names(comparison.kind)
+    largest: dict[str, list[str]] = {name: [] for name in names}
     for timestamp in witness.chosen:
-        original, synthetic = witness.originals[timestamp], witness.synthetic[timestamp]
-        before, after = node_degrees(original), node_degrees(synthetic)
+        graphs = witness.originals[timestamp], witness.synthetic[timestamp]
         when = moment(timestamp, comparison.rows[timestamp].time)
-        nodes = len(original.roster)
-        curves = [
-            ("original", before, nodes, ORIGINAL, "-"),
-            ("synthetic", after, nodes, SYNTHETIC, "--"),
-        ]
-        chart = degree_chart(when, curves)
-        drawings.append((chart, f"Degrees at {when}: original and synthetic."))
-        most = f"{before.max(initial=0):,} and {after.max(initial=0):,}"
-        largest.append(f"{most} ({when})")
+        for name, before, after in zip(names, *map(side_degrees, graphs), strict=True):
+            words = side_words(name, "degrees")
+            chart = degree_chart(
+                f"{when}, {words}" if name else when, _twin_curves(before, after, before.size)
+            )
+            label = f"{words[:1].upper()}{words[1:]}"
+            drawings.append((chart, f"{label} at {when}: original and synthetic."))
+            most = f"{before.max(initial=0):,} and {after.max(initial=0):,}"
+            largest[name].append(f"{most} ({when})")
     page.figures(
         drawings,
         caption="Share of nodes with at least the given degree; both axes are logarithmic. The "
         "closer the dashed line is to the solid one, the better.",
     )
-    divergence = comparison.mean.degree_divergence_smoothed
-    word = _DEGREE_LIMITS.verdict(divergence)
-    page.paragraph(
-        f"The smoothed degree divergence, which does not count holes, is {divergence:.2f} nats on "
-        f"average (close up to {_DEGREE_LIMITS.close:g}, some error up to "
-        f"{_DEGREE_LIMITS.fair:g}). Maximum degree of the original and of the release: "
-        f"{joined(largest)}.",
-        verdict=word.capitalize(),
-        tone=TONES[word],
+    for name in names:
+        smoothed = find_metric(f"{name}_degree_divergence_smoothed".lstrip("_"))
+        divergence = _mean_of(comparison, smoothed)
+        assert divergence is not None  # defined everywhere
+        word = _DEGREE_LIMITS.verdict(divergence)
+        of_side = f" of the {side_words(name, 'degrees')}" if name else ""
+        page.paragraph(
+            f"The smoothed degree divergence{of_side}, which does not count holes, is "
+            f"{divergence:.2f} nats on average (close up to {_DEGREE_LIMITS.close:g}, some error "
+            f"up to {_DEGREE_LIMITS.fair:g}). Maximum degree of the original and of the release: "
+            f"{joined(largest[name])}.",
+            verdict=word.capitalize(),
+            tone=TONES[word],
+        )
+
+
+def _twin_curves(before: Integers, after: Integers, nodes: int, others: int = 0) -> list[Curve]:
+    return [
+        ("original", before, nodes, ORIGINAL, "-"),
+        ("synthetic", after, others or nodes, SYNTHETIC, "--"),
+    ]
+
+
+def _add_weights(page: Page, comparison: Comparison, witness: Witness) -> None:
+    """Add the distributions of weights at a few timestamps, one chart each."""
+    page.heading("Weights")
+    drawings = []
+    for timestamp in witness.chosen:
+        graphs = witness.originals[timestamp], witness.synthetic[timestamp]
+        when = moment(timestamp, comparison.rows[timestamp].time)
+        before, after = map(edge_weights, graphs)
+        curves = _twin_curves(before, after, before.size, after.size)
+        chart = degree_chart(when, curves, axis="weight")
+        drawings.append((chart, f"Weights at {when}: original and synthetic."))
+    page.figures(
+        drawings,
+        caption="Share of edges with at least the given weight; both axes are logarithmic. "
+        f"Weights above {comparison.kind.largest_weight:,} count as that.",
     )
 
 
@@ -360,14 +412,17 @@ def _add_twins(page: Page, comparison: Comparison, witness: Witness) -> None:
     when = moment(timestamp, comparison.rows[timestamp].time)
     page.heading("One snapshot and its release")
     layout, area = arrange(original), area_per_degree(original)
+    arrows = arrows_fit(original, synthetic)
     page.figures(
         [
-            (network_png(graph, layout, node_area=area), f"{name} graph at {when}.")
+            (
+                network_png(graph, layout, node_area=area, arrows=arrows),
+                f"{name} graph at {when}.",
+            )
             for graph, name in ((original, "The original"), (synthetic, "The synthetic"))
         ],
         caption=f"First the private original at {when}, then the release. A node has the same "
-        "position and colour in both; discs are the original's communities; larger nodes have "
-        "more neighbours.",
+        f"position and colour in both; {picture_words(comparison.kind, arrows=arrows)}.",
     )
     before, after = int(original.u.size), int(synthetic.u.size)
     one, other = (pack(graph.u, graph.v) for graph in (original, synthetic))
@@ -376,5 +431,5 @@ def _add_twins(page: Page, comparison: Comparison, witness: Witness) -> None:
     page.paragraph(
         f"The original has {count(before, 'edge')} and the release {after:,}, of which {common:,} "
         f"({share}) are also edges of the original. A release is not meant to reproduce edges, but "
-        "the structure: dense discs with hubs in their centre."
+        f"the structure: {structure_words(comparison.kind)}."
     )

@@ -29,6 +29,7 @@ __all__ = [
     "cautious_verdict",
     "described",
     "explanations",
+    "questions_of",
     "recommendations",
     "rehearsal_dict",
     "rehearsal_table",
@@ -69,6 +70,12 @@ QUESTIONS = (
     Question("communities", "Which communities are there?", METRICS["community_modularity_error"]),
     Question("change", "How much stays over time?", METRICS["snapshot_overlap_error"]),
 )
+LABELS = Question("labels", "Do edges stay inside labels?", METRICS["label_modularity_error"])
+
+
+def questions_of(rehearsal: Rehearsal) -> tuple[Question, ...]:
+    """The questions of a rehearsal: that about public labels only if it has some."""
+    return (*QUESTIONS, LABELS) if rehearsal.labels else QUESTIONS
 
 
 def verdict(cell: Cell, question: Question) -> str | None:
@@ -112,9 +119,10 @@ def resemblance(rehearsal: Rehearsal) -> str | None:
 
 def rehearsal_table(rehearsal: Rehearsal) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Column headings and rows: one per method, w and ε, with a verdict for each question."""
-    columns = ("method", "w", "ε", *(question.name for question in QUESTIONS))
+    asked = questions_of(rehearsal)
+    columns = ("method", "w", "ε", *(question.name for question in asked))
     rows = [
-        (*_choice(cell), *(_marked(cell, question) for question in QUESTIONS))
+        (*_choice(cell), *(_marked(cell, question) for question in asked))
         for cell in rehearsal.cells
     ]
     return columns, rows
@@ -130,11 +138,11 @@ def all_metrics_table(rehearsal: Rehearsal) -> tuple[tuple[str, ...], list[tuple
     return columns, rows
 
 
-def explanations() -> list[tuple[str, str]]:
+def explanations(rehearsal: Rehearsal) -> list[tuple[str, str]]:
     """The name of each question, and what its number means with the thresholds of verdicts."""
     return [
         (question.name, f"{question.words} {_thresholds(question.metric)}")
-        for question in QUESTIONS
+        for question in questions_of(rehearsal)
     ]
 
 
@@ -148,7 +156,7 @@ def smallest_epsilons(
             question.words,
             *(_smallest(rehearsal.of(window), question) for window in rehearsal.windows),
         )
-        for question in QUESTIONS
+        for question in questions_of(rehearsal)
     ]
     return columns, rows
 
@@ -158,27 +166,28 @@ def recommendations(rehearsal: Rehearsal) -> list[str]:
 
     Only methods that keep the promise are recommended, and verdicts are cautious.
     """
-    return [_recommended(window, rehearsal.of(window)) for window in rehearsal.windows]
+    asked = questions_of(rehearsal)
+    return [_recommended(window, rehearsal.of(window), asked) for window in rehearsal.windows]
 
 
 def rehearsal_dict(rehearsal: Rehearsal) -> dict[str, Any]:
     """The rehearsal for machines, with verdicts and recommendations."""
-    content = rehearsal.to_dict()
+    content, asked = rehearsal.to_dict(), questions_of(rehearsal)
     for entry, cell in zip(content["cells"], rehearsal.cells, strict=True):
-        entry["verdicts"] = {each.name: verdict(cell, each) for each in QUESTIONS}
+        entry["verdicts"] = {each.name: verdict(cell, each) for each in asked}
     content["questions"] = {
-        each.name: {"question": each.words, "metric": each.metric.name} for each in QUESTIONS
+        each.name: {"question": each.words, "metric": each.metric.name} for each in asked
     }
     content["recommendations"] = recommendations(rehearsal)
     content["warning"] = resemblance(rehearsal)
     return content
 
 
-def _recommended(window: int, cells: Sequence[Cell]) -> str:
+def _recommended(window: int, cells: Sequence[Cell], asked: Sequence[Question]) -> str:
     private = [cell for cell in cells if cell.promise.kept]
     if not private:
         return f"w = {window}: no method that keeps the promise was rehearsed."
-    judged = [each for each in QUESTIONS if any(cautious_verdict(cell, each) for cell in private)]
+    judged = [each for each in asked if any(cautious_verdict(cell, each) for cell in private)]
     hopeless = [
         each for each in judged if all(cautious_verdict(cell, each) == _POOR for cell in private)
     ]

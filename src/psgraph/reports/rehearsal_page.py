@@ -19,11 +19,11 @@ from psgraph.reports.rehearsal import (
     CAUTION,
     LEGEND,
     NOTHING_PRIVATE,
-    QUESTIONS,
     Question,
     all_metrics_table,
     described,
     explanations,
+    questions_of,
     recommendations,
     rehearsal_table,
     resemblance,
@@ -58,6 +58,7 @@ def rehearsal_page(rehearsal: Rehearsal, *, command: str = "") -> Page:
     warning = resemblance(rehearsal)
     if warning:
         page.paragraph(warning, verdict="Little resemblance", tone="poor")
+    asked = questions_of(rehearsal)
     page.heading("What is enough")
     page.bullets(recommendations(rehearsal))
     columns, rows = smallest_epsilons(rehearsal)
@@ -66,10 +67,10 @@ def rehearsal_page(rehearsal: Rehearsal, *, command: str = "") -> Page:
     for window in rehearsal.windows:
         page.heading(f"Windows of {count(window, 'timestamp')}")
         drawings = []
-        for question in QUESTIONS:
+        for question in asked:
             figure, axes = blank_chart(question.words)
             _draw(axes, rehearsal, window, question)
-            if question is QUESTIONS[0]:
+            if question is asked[0]:
                 axes.legend(loc="center right", handlelength=1.8)
             words = f"{question.words} {question.metric.words} against ε for w = {window}."
             drawings.append((finish(figure), words))
@@ -81,7 +82,7 @@ def rehearsal_page(rehearsal: Rehearsal, *, command: str = "") -> Page:
     page.heading("All numbers")
     columns, rows = rehearsal_table(rehearsal)
     page.table(columns, rows, numeric=range(1, len(columns)), caption=LEGEND)
-    page.facts(explanations())
+    page.facts(explanations(rehearsal))
     columns, rows = all_metrics_table(rehearsal)
     with page.details("The paper's metrics"):
         page.table(columns, rows, numeric=range(1, len(columns)), caption="Means ± deviations")
@@ -123,12 +124,13 @@ def draw_rehearsal(rehearsal: Rehearsal, path: str | PathLike[str]) -> Path:
     check_picture(path)
     from matplotlib.figure import Figure
 
-    rows, columns = len(rehearsal.windows), len(QUESTIONS)
+    asked = questions_of(rehearsal)
+    rows, columns = len(rehearsal.windows), len(asked)
     size = (_PANEL[0] * columns, _PANEL[1] * rows + _HEAD + _FOOT)
     figure = Figure(figsize=size, facecolor=WHITE, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for row, window in enumerate(rehearsal.windows):
-        for column, question in enumerate(QUESTIONS):
+        for column, question in enumerate(asked):
             axes = grid[row][column]
             quiet(axes)
             _draw(axes, rehearsal, window, question)

@@ -10,6 +10,7 @@ import numpy as np
 from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.numbers import brief, count, exact_decimal, percent
 from psgraph.errors import InvalidArgument
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.base import SummaryChart
 from psgraph.methods.registry import find_method
 from psgraph.pictures.style import INK, method_look
@@ -32,7 +33,7 @@ __all__ = [
     "summary_chart",
 ]
 
-#: Name, degrees (nodes without an edge may be omitted), number of nodes, colour, line style.
+#: Name, degrees (nodes without an edge may be omitted) or weights, their number, colour, line.
 Curve = tuple[str, Integers, int, str, str]
 
 _MOST_POINTS = 400  # of a degree curve: more are not visible
@@ -75,14 +76,29 @@ def description(certificates: Sequence[Certificate]) -> str:
     low, high = min(sizes), max(sizes)
     nodes = count(high, "node") if low == high else f"{low:,} to {high:,} nodes"
     return (
-        f"{count(len(certificates), 'synthetic graph')}{span} over {nodes}, made by "
+        f"{_graphs(len(certificates), last.kind)}{span} over {nodes}, made by "
         f"{method_look(last.method).title} with ε = {exact_decimal(guarantee.epsilon)} for any "
         f"{count(guarantee.window, 'consecutive timestamp')} (w = {guarantee.window})."
     )
 
 
-def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
-    """Shares of nodes with at least a given degree, on logarithmic axes, one line per curve."""
+def _graphs(number: int, kind: Kind) -> str:
+    """The number of synthetic graphs, with their kind unless they are undirected.
+
+    >>> from psgraph.graph.kind import DIRECTED, UNDIRECTED
+    >>> _graphs(2, UNDIRECTED), _graphs(1, DIRECTED.with_weights(64))
+    ('2 synthetic graphs', '1 directed synthetic graph with weights up to 64')
+    """
+    name = "" if kind.name == UNDIRECTED.name else f"{kind.name} "
+    weights = f" with weights up to {kind.largest_weight:,}" if kind.weighted else ""
+    return count(number, f"{name}synthetic graph") + weights
+
+
+def degree_chart(title: str, curves: Sequence[Curve], *, axis: str = "degree") -> Drawing:
+    """Shares of nodes with at least a given degree, on logarithmic axes, one line per curve.
+
+    With another name of the axis: shares of edges with at least a given weight.
+    """
     figure, axes = blank_chart(title)
     # Explicit limits: without an edge a logarithmic axis has nothing to fit.
     largest = max([9, *(int(degrees.max(initial=0)) for _, degrees, *_ in curves)])
@@ -92,7 +108,7 @@ def degree_chart(title: str, curves: Sequence[Curve]) -> Drawing:
     axes.minorticks_off()
     axes.xaxis.set_major_formatter(lambda degree, _: f"{degree:,g}")
     axes.yaxis.set_major_formatter(percent)
-    axes.set_xlabel("degree")
+    axes.set_xlabel(axis)
     for name, degrees, nodes, colour, style in curves:
         degree, share = _survival(degrees, nodes)
         # Start at the left edge, so that a graph with a single degree is a line too.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from math import expm1
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,8 @@ import numpy as np
 from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE, count, exact_decimal, percent, significant
 from psgraph._version import __version__
+from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.sides import side_names, side_words
 from psgraph.pictures.style import method_look
 from psgraph.reports.charts import Drawing, blank_chart, finish, name_times
 from psgraph.reports.page import Page, Tone
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_trust", "trust_page"]
 
-_CURVE = "degree_at_least_"
 _BAND = 0.22  # opacity
 _ANSWERS: dict[str, tuple[str, Tone]] = {
     "yes": ("Can be answered", "good"),
@@ -39,7 +39,6 @@ _ANSWERS: dict[str, tuple[str, Tone]] = {
     "never": ("Never", "poor"),
 }
 _TITLE = "How far to trust this"
-_PAPER_METRICS = 5  # which come first
 
 
 def trust_page(found: ExpectedErrors) -> Page:
@@ -105,12 +104,14 @@ def add_trust(page: Page, found: ExpectedErrors, *, folded: bool = False) -> Non
     for verdict in found.verdicts:
         word, tone = _ANSWERS[verdict.answer]
         page.paragraph(verdict.reason, verdict=f"{verdict.question} {word}", tone=tone)
+    charts = [_curve_chart(found, side) for side in range(found.kind.sides)]
+    first, second = ("First", "Second") if len(charts) == 1 else ("First two", "Last")
     page.figures(
-        [_curve_chart(found), _edges_chart(found)],
-        caption="Line: as published. Band: 90 % interval of the true value. First: share of nodes "
-        "with at least the given degree at "
-        f"{moment(found.timestamps - 1, found.times[-1])}, on logarithmic axes. Second: edges over "
-        f"time, the band {found.statistics['edges'].source}."
+        [*charts, _edges_chart(found)],
+        caption=f"Line: as published. Band: 90 % interval of the true value. {first}: share of "
+        "nodes with at least the given degree at "
+        f"{moment(found.timestamps - 1, found.times[-1])}, on logarithmic axes. {second}: edges "
+        f"over time, the band {found.statistics['edges'].source}."
         + (" There is no band around jumps." if found.jumps else ""),
     )
     page.paragraph(
@@ -154,14 +155,15 @@ def _add_over_time(page: Page, found: ExpectedErrors) -> None:
     """Add charts of those of the paper's metrics that can be predicted at single timestamps."""
     drawings = [
         _error_chart(found, each)
-        for each in islice(found.errors.values(), _PAPER_METRICS)
+        for each in found.headlines
         if sum(one is not None for one in each.over_time) > 1
     ]
+    which = "the paper's five" if found.kind == UNDIRECTED else "the main"
     if drawings:
         page.figures(
             drawings,
             caption="Predicted errors at every timestamp with their 90 % intervals, for those of "
-            "the paper's five metrics that can be predicted.",
+            f"{which} metrics that can be predicted.",
         )
 
 
@@ -204,19 +206,21 @@ def _edges_chart(found: ExpectedErrors) -> tuple[Drawing, str]:
     return finish(figure), f"Edges over time with their band: {_last_words(estimate.ranges)}."
 
 
-def _curve_chart(found: ExpectedErrors) -> tuple[Drawing, str]:
-    """The degree curve of the last timestamp with its band, and a description."""
+def _curve_chart(found: ExpectedErrors, side: int) -> tuple[Drawing, str]:
+    """The degree curve of a side at the last timestamp with its band, and a description."""
     last = found.timestamps - 1
-    nodes = max(found.nodes[last], 1)
+    name = side_names(found.kind)[side]
+    nodes = max(found.side_nodes[side] if found.kind.two_sided else found.nodes[last], 1)
     points = [
-        (int(name.removeprefix(_CURVE)), each.released[last], each.ranges[last])
-        for name, each in found.statistics.items()
-        if name.startswith(_CURVE) and each.released[last]
+        (degree, each.released[last], each.ranges[last])
+        for degree, each in found.curve(name).items()
+        if each.released[last]
     ]
     degrees = np.array([degree for degree, *_ in points], dtype=np.float64)
     shares = np.array([share or np.nan for _, share, _ in points]) / nodes
     low, high = (np.minimum(each / nodes, 1.0) for each in _ends([band for *_, band in points]))
-    figure, axes = blank_chart("degree curve")
+    words = f"curve of {side_words(name, 'degrees')}" if name else "degree curve"
+    figure, axes = blank_chart(words)
     colour = method_look(found.method).colour
     axes.set(xscale="log", yscale="log")
     least = 0.5 / nodes
@@ -235,7 +239,7 @@ def _curve_chart(found: ExpectedErrors) -> tuple[Drawing, str]:
     axes.set_xlabel("degree")
     axes.legend(loc="lower left", handlelength=1.6)
     when = moment(last, found.times[last])
-    return finish(figure), f"Degree curve at {when} with its band."
+    return finish(figure), f"{words[:1].upper()}{words[1:]} at {when} with its band."
 
 
 def _error_chart(found: ExpectedErrors, prediction: Prediction) -> tuple[Drawing, str]:

@@ -19,6 +19,7 @@ from starlette.routing import Match
 from psgraph._version import __version__
 from psgraph.errors import InvalidArgument, OutputError
 from psgraph.service.api import administration, streams
+from psgraph.service.api.description import describe, operation_id
 from psgraph.service.connections import ServerLoop, limited_protocol, raise_file_limit
 from psgraph.service.middleware import Guard
 from psgraph.service.pages import add_pages
@@ -75,8 +76,10 @@ def create_app(settings: Settings, service: Service | None = None) -> FastAPI:
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # these pages load scripts from other sites
         redoc_url=None,
+        generate_unique_id_function=operation_id,
         lifespan=running,
     )
+    app.openapi = partial(describe, app)  # type: ignore[method-assign]
     app.state.service = opened
     add_handlers(app)
     app.include_router(administration.operations)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +26,7 @@ from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import AuditEntry, AuditPage, AuditVerification
 
-__all__ = ["RECEIVED", "SERVICE", "AuditLog", "LogName"]
+__all__ = ["RECEIVED", "SERVICE", "AuditLog", "Filter", "LogName"]
 
 LogName = Literal["main", "curators"]
 RECEIVED = "received"
@@ -34,6 +34,40 @@ RECEIVED = "received"
 
 _START = "0" * 64
 _STEP = 2000  # entries that are read at once
+
+
+_LARGEST = 2**62
+_CSV = ("number", "at", "role", "token", "action", "stream", "timestamp", "outcome", "digest")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which entries to list; None and empty texts select all.
+
+    Attributes
+    ----------
+    since, until
+        The first moment, and the first one that is too late: ISO texts in UTC, or their beginnings.
+    """
+
+    action: str | None = None
+    stream: str | None = None
+    token: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    @property
+    def condition(self) -> tuple[str, tuple[str, ...]]:
+        """The condition of a query, and its values."""
+        parts = (
+            ("AND action = ? ", self.action),
+            ("AND stream = ? ", self.stream),
+            ("AND token = ? ", self.token),
+            ("AND at >= ? ", self.since),
+            ("AND at < ? ", self.until),
+        )
+        given = [(words, value) for words, value in parts if value]
+        return "".join(words for words, _ in given), tuple(value for _, value in given)
 
 
 @dataclass(frozen=True)
@@ -92,11 +126,19 @@ class AuditLog:
                 sort_keys=True,
             )
             connection.execute(
-                "INSERT INTO audit VALUES (?, ?, ?, ?)",
+                "INSERT INTO audit (log, number, content, digest) VALUES (?, ?, ?, ?)",
                 (log, number, content, _digest(before, content)),
             )
 
-    def page(self, caller: Identity, log: LogName, *, before: int | None, limit: int) -> AuditPage:
+    def page(
+        self,
+        caller: Identity,
+        log: LogName,
+        *,
+        before: int | None,
+        limit: int,
+        chosen: Filter | None = None,
+    ) -> AuditPage:
         """Return the entries of a log that a caller may see.
 
         A token that is limited to some streams sees only the entries about those, and no other
@@ -112,7 +154,7 @@ class AuditLog:
             )
         streams = None if caller.streams is None else sorted(caller.streams)
         total = self.count(log, streams=streams)
-        entries = self.entries(log, before=before, limit=limit, streams=streams)
+        entries = self.entries(log, before=before, limit=limit, streams=streams, chosen=chosen)
         return AuditPage(
             entries=[_shown(entry, caller) for entry in entries],
             total=total,
@@ -126,23 +168,42 @@ class AuditLog:
         before: int | None = None,
         limit: int = 100,
         streams: Collection[str] | None = None,
+        chosen: Filter | None = None,
     ) -> list[AuditEntry]:
         """Return entries, newest first; only those about `streams` if given.
 
         These are numbered among themselves, since the numbers of all would tell how much happens in
         other streams.
         """
-        total = self.count(log, streams=streams)
-        end = total if before is None else min(before, total)
-        rows = self._database.rows(
-            f"SELECT content, digest FROM audit WHERE log = ? {_about(streams)}"
-            "ORDER BY number DESC LIMIT ? OFFSET ?",
-            (log, *(streams or ()), limit, total - end),
+        numbered = (
+            "audit"
+            if streams is None
+            else "(SELECT log, row_number() OVER (ORDER BY number) - 1 AS number, content, digest, "
+            f"stream, action, token, at FROM audit WHERE log = ? {_about(streams)}) AS numbered"
         )
-        return [
-            _entry(content, digest, number=end - 1 - place)
-            for place, (content, digest) in enumerate(rows)
-        ]
+        values = () if streams is None else (log, *streams)
+        words, wanted = ("", ()) if chosen is None else chosen.condition
+        last = _LARGEST if before is None else min(before, _LARGEST)
+        rows = self._database.rows(
+            f"SELECT number, content, digest FROM {numbered} WHERE log = ? {words}"
+            "AND number < ? ORDER BY number DESC LIMIT ?",
+            (*values, log, *wanted, last, limit),
+        )
+        return [_entry(content, digest, number=number) for number, content, digest in rows]
+
+    def rows(self, caller: Identity, log: LogName, chosen: Filter) -> Iterator[list[str]]:
+        """Yield the entries that a caller may see as rows of a table, newest first."""
+        page = self.page(caller, log, before=None, limit=_STEP, chosen=chosen)
+        yield [*_CSV, "also_in"] if log == "curators" else list(_CSV)
+        while True:
+            for entry in page.entries:
+                values = [getattr(entry, name) for name in _CSV]
+                texts = ["" if value is None else str(value) for value in values]
+                yield [*texts, " ".join(entry.also_in)] if log == "curators" else texts
+            if len(page.entries) < _STEP:
+                return
+            before = page.entries[-1].number
+            page = self.page(caller, log, before=before, limit=_STEP, chosen=chosen)
 
     def count(self, log: LogName, *, streams: Collection[str] | None = None) -> int:
         """Return the number of entries, or of those about `streams`."""
@@ -219,7 +280,7 @@ def _about(streams: Collection[str] | None) -> str:
     """Return the condition that entries are about some streams."""
     if streams is None:
         return ""
-    return f"AND json_extract(content, '$.stream') IN ({', '.join('?' * len(streams))}) "
+    return f"AND stream IN ({', '.join('?' * len(streams))}) "
 
 
 def _entry(content: str, digest: str, *, number: int) -> AuditEntry:

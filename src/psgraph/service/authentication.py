@@ -1,8 +1,8 @@
 """Who sends a request: bearer tokens, browser sessions, and the rate limit of each caller.
 
-A session is a random cookie that stands for a token for a limited time. Sessions are kept in
-memory, so a restart ends them. The token is looked up at every request, so a revoked token ends
-its sessions at once.
+A session is a random cookie that stands for a token for a limited time. The database has a digest
+of the cookie; what is sent back with forms is computed from it. The token is looked up at every
+request, so a revoked token ends its sessions at once.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
+from psgraph.service import clock
+from psgraph.service.database import Database
 from psgraph.service.permissions import ANYONE, Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.settings import Settings
@@ -76,45 +78,73 @@ class Session:
 
 
 class Sessions:
-    """The sessions of a service; `clock` counts seconds and never goes back."""
+    """The sessions of a service, in its database and in memory; they outlast a restart."""
 
-    def __init__(self, minutes: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        minutes: float,
+        database: Database,
+        clock: Callable[[], float] = clock.now,
+        *,
+        shared: bool = False,
+    ) -> None:
         self.clock = clock
-        self._seconds = minutes * 60
-        self._sessions: dict[str, Session] = {}
-        self._lock = threading.Lock()
+        self._seconds, self._database = minutes * 60, database
+        self._shared, self._lock = shared, threading.Lock()
+        self._known: dict[str, tuple[str, float]] = {}  # name → token, end
+        self.look()
 
     def start(self, token: str) -> tuple[str, Session]:
         """Start a session for the id of a token; return its cookie and the session."""
         cookie = secrets.token_urlsafe(32)
-        session = Session(token, secrets.token_urlsafe(32), self.clock() + self._seconds)
-        with self._lock:
-            self._drop_ended()
-            if len(self._sessions) >= _MOST_SESSIONS:
-                self._sessions.pop(next(iter(self._sessions)))
-            self._sessions[_name(cookie)] = session
-        return cookie, session
+        name, ends = _name(cookie), self.clock() + self._seconds
+        with self._lock, self._database.transaction() as connection:
+            connection.execute("DELETE FROM sessions WHERE ends <= ?", (self.clock(),))
+            (number,) = connection.execute("SELECT count(*) FROM sessions").fetchone()
+            if number >= _MOST_SESSIONS:
+                connection.execute(
+                    "DELETE FROM sessions WHERE ends = (SELECT min(ends) FROM sessions)"
+                )
+            connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", (name, token, ends))
+            self._read()
+        return cookie, Session(token, _csrf(cookie), ends)
 
     def find(self, cookie: str) -> Session | None:
-        """Return the session of a cookie, or None if it has ended."""
-        with self._lock:
-            session = self._sessions.get(_name(cookie))
-        return session if session is not None and session.ends > self.clock() else None
+        """Return the session of a cookie, or None if it has ended.
+
+        It is looked up in memory: every request of a browser does this.
+        """
+        token, ends = self._known.get(_name(cookie), ("", 0.0))
+        return Session(token, _csrf(cookie), ends) if ends > self.clock() else None
 
     def end(self, cookie: str) -> None:
         """End a session."""
         with self._lock:
-            self._sessions.pop(_name(cookie), None)
+            self._database.write("DELETE FROM sessions WHERE name = ?", (_name(cookie),))
+            self._known.pop(_name(cookie), None)
 
-    def _drop_ended(self) -> None:
-        present = self.clock()
-        for name in [name for name, each in self._sessions.items() if each.ends <= present]:
-            del self._sessions[name]
+    def look(self) -> None:
+        """Learn about sessions that other processes started or ended."""
+        with self._lock:
+            self._read()
+
+    def _read(self) -> None:
+        rows = self._database.rows("SELECT name, token, ends FROM sessions")
+        self._known = {name: (token, ends) for name, token, ends in rows}
+
+    def unseen(self, cookie: str) -> bool:
+        """Whether another process may have started the session of a cookie just now."""
+        return self._shared and _name(cookie) not in self._known
 
 
 def _name(cookie: str) -> str:
     """Return the key of a session: a digest, so that lookup time does not depend on the cookie."""
     return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()
+
+
+def _csrf(cookie: str) -> str:
+    """Return what forms of a session send back: no one can compute it without the cookie."""
+    return hmac.new(cookie.encode(errors="replace"), b"form", "sha256").hexdigest()
 
 
 CSRF_HEADER = "X-CSRF-Token"
@@ -145,7 +175,7 @@ class Gate:
         if header is not None:
             identity = await self.check_token(request, _bearer(header))
         else:
-            identity = self._by_session(request)
+            identity = await self._by_session(request)
         self.limit(identity, request)
         return identity
 
@@ -159,24 +189,31 @@ class Gate:
         if known is not None:
             return known
         named = self._tokens.named_by(token)
+        if named is None:
+            await run_in_threadpool(self._tokens.look_for, token)
+            named = self._tokens.named_by(token)
         failing = _address(request) if named is None else f"{_address(request)} {named}"
         self._refuse_wait(self._failures.wait(failing, cost=0))
         found = await run_in_threadpool(self._tokens.check, token)
         if found is None:
             self._failures.wait(failing)
+            self._tokens.failed(named)
             raise _unknown_token()
         return found
 
-    def session(self, request: Request) -> Session | None:
+    async def session(self, request: Request) -> Session | None:
         """Return the session of a browser, or None if it is not signed in (any more)."""
         cookie = request.cookies.get(self.cookie_name)
+        if cookie is not None and self._sessions.unseen(cookie):
+            self._refuse_wait(self._requests.wait(_address(request), cost=0))
+            await run_in_threadpool(self._sessions.look)
         session = None if cookie is None else self._sessions.find(cookie)
         if session is None or self._tokens.identity(session.token) is None:
             return None
         return session
 
-    def _by_session(self, request: Request) -> Identity:
-        session = self.session(request)
+    async def _by_session(self, request: Request) -> Identity:
+        session = await self.session(request)
         identity = None if session is None else self._tokens.identity(session.token)
         if session is None or identity is None:
             return ANYONE

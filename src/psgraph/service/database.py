@@ -1,7 +1,8 @@
 """The database of the service: tokens, streams, the queue and the audit log; no private edges.
 
-One SQLite file, one writer at a time; a change is durable when its transaction ends. Private
-uploads and events are in the directories of their streams.
+A SQLite file in the directory of the service, or PostgreSQL (`psgraph.service.postgres`). Both take
+the same statements, have one writer at a time, and a change is durable when its transaction ends.
+Private uploads and events are in the directories of their streams.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from psgraph.errors import LedgerError
 
-__all__ = ["Database", "OpenDatabases"]
+__all__ = ["APPLICATION", "MIGRATIONS", "Database", "OpenDatabases", "SqliteDatabase"]
 
 APPLICATION = 0x70736773  # "psgs"
 
@@ -63,11 +65,65 @@ _VERSION_4 = """
 CREATE INDEX audit_streams ON audit (log, json_extract(content, '$.stream'), number);
 """
 
-MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
-"""The scripts that bring a database from version i to version i + 1."""
+# What lists of entries select by, as columns; sessions; who publishes which stream, and how far it
+# is, for several processes; what curators change after a stream is created.
+_VERSION_5 = """
+DROP INDEX audit_streams;
+ALTER TABLE audit ADD COLUMN stream TEXT AS (json_extract(content, '$.stream')) VIRTUAL;
+ALTER TABLE audit ADD COLUMN action TEXT AS (json_extract(content, '$.action')) VIRTUAL;
+ALTER TABLE audit ADD COLUMN token TEXT AS (json_extract(content, '$.token')) VIRTUAL;
+ALTER TABLE audit ADD COLUMN at TEXT AS (json_extract(content, '$.at')) VIRTUAL;
+CREATE INDEX audit_streams ON audit (log, stream, number);
+ALTER TABLE streams ADD COLUMN title TEXT;
+ALTER TABLE streams ADD COLUMN activity TEXT NOT NULL DEFAULT 'active';
+ALTER TABLE tokens ADD COLUMN used TEXT;
+CREATE TABLE sessions (name TEXT PRIMARY KEY, token TEXT NOT NULL, ends REAL NOT NULL) STRICT;
+CREATE TABLE workers (worker TEXT PRIMARY KEY, seen REAL NOT NULL, since REAL NOT NULL) STRICT;
+CREATE TABLE work (
+    stream TEXT PRIMARY KEY, worker TEXT, until REAL NOT NULL, sealed INTEGER NOT NULL,
+    taken INTEGER NOT NULL, measuring INTEGER, trouble TEXT, stopped INTEGER NOT NULL,
+    catches_up INTEGER NOT NULL
+) STRICT;
+CREATE INDEX queue_open ON queue (stream, state) WHERE state != 'released';
+"""
+
+MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5)
+"""The scripts that bring a SQLite database from version i to version i + 1."""
 
 
-class Database:
+class Statements(Protocol):
+    """What a transaction offers: statements with ``?`` for values, in both databases."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ..., /) -> Any:
+        """Run a statement; return a cursor."""
+
+
+class Database(Protocol):
+    """A database of a service, shared by threads: one writes at a time, while one reads."""
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a result. Reading does not wait for a writer."""
+
+    def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        """Return the first row of a result, or None."""
+
+    def transaction(self) -> AbstractContextManager[Statements]:
+        """Run a block in one transaction, durable at the end of the block; may be nested.
+
+        No other transaction, of any process, runs meanwhile.
+        """
+
+    def write(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run one statement in its own transaction; return how many rows it changed."""
+
+    def now(self) -> float:
+        """Return the seconds since 1970 by a clock that all processes with this database share."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+
+class SqliteDatabase:
     """A SQLite file shared by threads: one writes at a time, while one reads.
 
     Parameters
@@ -112,14 +168,14 @@ class Database:
                 f"PRAGMA user_version = {number};COMMIT;"
             )
 
-    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a result. Reading does not wait for a writer."""
         if self._writer == threading.get_ident():
             return self._connection.execute(query, values).fetchall()
         with self._reading:
             return self._reader.execute(query, values).fetchall()
 
-    def row(self, query: str, values: Sequence[object] = ()) -> tuple[Any, ...] | None:
+    def row(self, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a result, or None."""
         return next(iter(self.rows(query, values)), None)
 
@@ -142,10 +198,14 @@ class Database:
             finally:
                 self._writer = None
 
-    def write(self, statement: str, values: Sequence[object] = ()) -> None:
-        """Run one statement in its own transaction."""
+    def write(self, statement: str, values: Sequence[Any] = ()) -> int:
+        """Run one statement in its own transaction; return how many rows it changed."""
         with self.transaction() as connection:
-            connection.execute(statement, values)
+            return connection.execute(statement, values).rowcount
+
+    def now(self) -> float:
+        """Return the seconds since 1970: all processes are on one machine."""
+        return time.time()
 
     def close(self) -> None:
         """Close the file."""
@@ -166,14 +226,14 @@ class OpenDatabases:
     def __init__(self, most: int = 32) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._open: OrderedDict[Path, Database] = OrderedDict()
+        self._open: OrderedDict[Path, SqliteDatabase] = OrderedDict()
         self._users: Counter[Path] = Counter()
 
     @contextmanager
-    def use(self, path: Path, migrations: Sequence[str]) -> Iterator[Database]:
+    def use(self, path: Path, migrations: Sequence[str]) -> Iterator[SqliteDatabase]:
         """Use a database, which stays open meanwhile."""
         with self._lock:
-            database = self._open.pop(path, None) or Database(path, migrations)
+            database = self._open.pop(path, None) or SqliteDatabase(path, migrations)
             self._open[path] = database
             self._users[path] += 1
         try:

@@ -5,18 +5,23 @@ Privacy: everything here is a function of published files.
 
 from __future__ import annotations
 
+import io
 import tarfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from fastapi import Request, Response
 from fastapi.responses import FileResponse, StreamingResponse
 
 from psgraph.errors import DataError
 from psgraph.publication.certificate import Certificate
-from psgraph.publication.export import csv_chunks, graphml_chunks
+from psgraph.publication.export import csv_chunks
+from psgraph.publication.graphml import graphml_chunks
 from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:
@@ -25,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["certificate_file", "edges_file", "is_large", "nodes_file", "released"]
 
 PARQUET = "application/vnd.apache.parquet"
+ARROW = "application/vnd.apache.arrow.stream"
+_TEXTS = ("csv", "graphml")
+_BATCH = 1 << 16  # rows
 _SMALL = 4 << 20  # bytes
 _PIECE = 1 << 20
 _LARGE = 100_000  # edges
@@ -54,33 +62,89 @@ def edges_file(
     """Return the synthetic graph of a release; its entity tag is the digest in the certificate."""
     certificate = released(stream, timestamp)
     tag = f'"{certificate.graph_sha256}-{format}{"" if part is None else f"-{part}"}"'
-    if request.headers.get("If-None-Match") == tag:
-        return Response(status_code=304, headers={"ETag": tag})
     name = f"{stream.name}-{timestamp:06d}.{format}"
+    compressed = format in _TEXTS and _takes_gzip(request)
+    if compressed:
+        tag = f'{tag[:-1]}-gzip"'
+    if _has(request, tag):
+        return Response(status_code=304, headers={"ETag": tag, "Vary": "Accept-Encoding"})
     files = stream.releases.graph_files(timestamp)
     if part is not None:
-        return _part(files, part, format, name, tag)
+        return _part(files, part, format, name, tag, request)
     if format == "parquet":
         if certificate.graph_parts is None:
-            return _file(files[0], name, tag)
+            return _file(files[0], name, tag, request)
         return _tar(files, name.replace(".parquet", ".tar"), tag)
     headers = _headers(name, tag)
+    if format == "arrow":
+        return StreamingResponse(_arrow(files), headers=headers, media_type=ARROW)
+    headers |= {"Vary": "Accept-Encoding"}
+    if compressed:
+        headers["Content-Encoding"] = "gzip"
     if format == "csv":
         chunks = csv_chunks(stream.releases, timestamp)
-        if certificate.graph_parts is None:
+        if certificate.graph_parts is None and not compressed:
             return Response(b"".join(chunks), headers=headers, media_type="text/csv")
-        return StreamingResponse(chunks, headers=headers, media_type="text/csv")
+        sent = _gzipped(chunks) if compressed else chunks
+        return StreamingResponse(sent, headers=headers, media_type="text/csv")
     chunks = graphml_chunks(stream.releases[timestamp].graph)
     try:
-        started = chain([next(chunks)], chunks)
+        started: Iterator[bytes] = chain([next(chunks)], chunks)
     except DataError as error:  # an id that XML can't hold
         message, _, _ = str(error).partition("\n")
         remedy = "Download the release as parquet or csv."
         raise Refusal(409, error.code or "refused", f"{message}.", remedy) from None
-    return StreamingResponse(started, headers=headers, media_type="application/graphml+xml")
+    sent = _gzipped(started) if compressed else started
+    return StreamingResponse(sent, headers=headers, media_type="application/graphml+xml")
 
 
-def _part(files: list[Path], part: int, format: str, name: str, tag: str) -> Response:
+def _has(request: Request, tag: str) -> bool:
+    """Whether a client has this content: one of the tags in its list, or any."""
+    listed = request.headers.get("If-None-Match", "")
+    tags = {each.strip().removeprefix("W/") for each in listed.split(",")}
+    return bool(tags & {tag, "*"})
+
+
+def _takes_gzip(request: Request) -> bool:
+    """Whether a client takes a compressed response."""
+    for each in request.headers.get("Accept-Encoding", "").split(","):
+        name, _, quality = each.partition(";")
+        if name.strip().lower() == "gzip":
+            return quality.replace(" ", "") not in ("q=0", "q=0.0")
+    return False
+
+
+def _gzipped(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    for chunk in chunks:
+        if packed := packer.compress(chunk):
+            yield packed
+    yield packer.flush()
+
+
+def _arrow(files: list[Path]) -> Iterator[bytes]:
+    """Yield the edges as a stream of Arrow, a batch at a time."""
+    schema = pq.read_schema(files[0]).remove_metadata()
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for path in files:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(_BATCH):
+                    writer.write_batch(batch.replace_schema_metadata(None))
+                    yield _taken(sink)
+    yield _taken(sink)
+
+
+def _taken(sink: io.BytesIO) -> bytes:
+    content = sink.getvalue()
+    sink.seek(0)
+    sink.truncate()
+    return content
+
+
+def _part(
+    files: list[Path], part: int, format: str, name: str, tag: str, request: Request
+) -> Response:
     """Return one file of a graph."""
     if format != "parquet" or part >= len(files):
         raise Refusal(
@@ -90,7 +154,7 @@ def _part(files: list[Path], part: int, format: str, name: str, tag: str) -> Res
             "Parts are Parquet files, and the certificate states how many there are. Leave part "
             "out to get all of them.",
         )
-    return _file(files[part], name.replace(".parquet", f"-{files[part].name}"), tag)
+    return _file(files[part], name.replace(".parquet", f"-{files[part].name}"), tag, request)
 
 
 def _tar(files: list[Path], name: str, tag: str) -> Response:
@@ -115,7 +179,7 @@ def certificate_file(stream: Stream, timestamp: int, request: Request) -> Respon
     """Return a certificate, byte for byte as published."""
     certificate = released(stream, timestamp)
     tag = f'"{certificate.digest}"'
-    if request.headers.get("If-None-Match") == tag:
+    if _has(request, tag):
         return Response(status_code=304, headers={"ETag": tag})
     content, name = certificate.to_json().encode(), f"{stream.name}-{timestamp:06d}.json"
     return Response(content, headers=_headers(name, tag), media_type="application/json")
@@ -133,16 +197,16 @@ def nodes_file(stream: Stream, timestamp: int, request: Request) -> Response:
             "Version 0.1.0 wrote none; use the node list of a later release.",
         )
     tag = f'"{certificate.nodes_sha256}"'
-    if request.headers.get("If-None-Match") == tag:
+    if _has(request, tag):
         return Response(status_code=304, headers={"ETag": tag})
     name = f"{stream.name}-{timestamp:06d}-nodes.parquet"
-    return _file(path, name, tag)
+    return _file(path, name, tag, request)
 
 
-def _file(path: Path, name: str, tag: str) -> Response:
-    """Return a Parquet file; a large one is streamed."""
-    headers = _headers(name, tag)
-    if path.stat().st_size <= _SMALL:
+def _file(path: Path, name: str, tag: str, request: Request) -> Response:
+    """Return a Parquet file; a large one is streamed, and so are ranges of it."""
+    headers = _headers(name, tag) | {"Accept-Ranges": "bytes"}
+    if path.stat().st_size <= _SMALL and "Range" not in request.headers:
         return Response(path.read_bytes(), headers=headers, media_type=PARQUET)
     return FileResponse(path, headers=headers, media_type=PARQUET)
 

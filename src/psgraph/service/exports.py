@@ -7,6 +7,7 @@ Privacy: both are functions of published files.
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -67,7 +68,7 @@ async def _made(
         make_directory(folder)
         for old in folder.glob(f"*-{name}"):
             old.unlink(missing_ok=True)
-        part = path.with_name(f".{path.name}")
+        part = path.with_name(f".{secrets.token_hex(4)}-{path.name}")  # others may make it too
         make(part)
         return part.rename(path)
 

@@ -24,9 +24,10 @@ import pyarrow.parquet as pq
 
 from psgraph._runtime.durable import make_directory, write_whole
 from psgraph.errors import LedgerError
-from psgraph.graph import Roster, Snapshot
-from psgraph.graph.formats.tables import from_columns
-from psgraph.service.database import Database, OpenDatabases
+from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot
+from psgraph.service.database import Database, OpenDatabases, SqliteDatabase
+from psgraph.streams.nodes import build_snapshot
+from psgraph.streams.overflow import Rows
 
 __all__ = ["Entry", "Inbox", "Marks", "Queue", "QueueState"]
 
@@ -74,7 +75,9 @@ class Queue:
     def put(self, stream: str, entry: Entry) -> None:
         """Add or replace an entry; durable when this returns."""
         self._database.write(
-            "INSERT OR REPLACE INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stream, timestamp) DO "
+            "UPDATE SET time = excluded.time, state = excluded.state, mark = excluded.mark, "
+            "file = excluded.file, reason = excluded.reason",
             (
                 stream,
                 entry.timestamp,
@@ -94,6 +97,23 @@ class Queue:
             (stream,),
         )
         return [Entry(*row) for row in rows]
+
+    def unreleased(self) -> dict[str, set[str]]:
+        """Return the states of the entries that are not released, by stream."""
+        found: dict[str, set[str]] = {}
+        for stream, state in self._database.rows(
+            "SELECT DISTINCT stream, state FROM queue WHERE state != 'released'"
+        ):
+            found.setdefault(stream, set()).add(state)
+        return found
+
+    def backlog(self) -> dict[str, int]:
+        """Return how many snapshots wait for a worker, by stream."""
+        return dict(
+            self._database.rows(
+                "SELECT stream, count(*) FROM queue WHERE state = 'queued' GROUP BY stream"
+            )
+        )
 
     def has_queued(self, stream: str) -> bool:
         """Whether an entry of a stream waits for the worker."""
@@ -173,12 +193,14 @@ class Marks:
     def _of_edges(self, prefix: str, snapshot: Snapshot) -> bytes:
         mark = hmac.new(self._key, prefix.encode(), "sha256")
         for ids in snapshot.to_ids():
-            if snapshot.roster.strings:
+            if ids.dtype == object:
                 for name in ids.tolist():
                     mark.update(name.encode() + b"\0")
             else:
                 mark.update(np.ascontiguousarray(ids, dtype="<i8").data)
             mark.update(b"\n")
+        if snapshot.weight is not None:
+            mark.update(np.ascontiguousarray(snapshot.weight, dtype="<i8").data)
         return mark.digest()
 
     def of_file(self, stream: str, path: Path) -> bytes:
@@ -199,7 +221,9 @@ class Marks:
     def note_edges(self, stream: str, edges: bytes | None) -> None:
         """Remember that edges, by their digest, were posted to a stream."""
         if edges is not None:
-            self._database.write("INSERT OR IGNORE INTO contents VALUES (?, ?)", (edges, stream))
+            self._database.write(
+                "INSERT INTO contents VALUES (?, ?) ON CONFLICT DO NOTHING", (edges, stream)
+            )
 
     def others_with(self, stream: str, edges: bytes | None) -> list[str]:
         """Return the other streams that the same edges were posted to."""
@@ -249,7 +273,7 @@ class Inbox:
         """Close its database."""
         self._databases.close(self._path)
 
-    def _events(self) -> AbstractContextManager[Database]:
+    def _events(self) -> AbstractContextManager[SqliteDatabase]:
         return self._databases.use(self._path, _EVENTS)
 
     # ---- snapshots ----
@@ -262,9 +286,11 @@ class Inbox:
         write_whole(self._uploads / name, memoryview(sink.getvalue()), owner_only=True)
         return name
 
-    def load(self, name: str, roster: Roster | None, *, time: str) -> Snapshot:
+    def load(
+        self, name: str, roster: Roster | None, *, time: str, kind: Kind = UNDIRECTED
+    ) -> Snapshot:
         """Read a stored snapshot over the current roster; without one, over its own nodes."""
-        return _snapshot([pq.read_table(self._uploads / name)], roster, time)
+        return _snapshot([pq.read_table(self._uploads / name)], roster, time, kind)
 
     def remove(self, name: str) -> None:
         """Delete a stored snapshot."""
@@ -298,14 +324,16 @@ class Inbox:
             row = events.row("SELECT mark FROM posts WHERE key = ?", (key,))
         return None if row is None else bytes(row[0])
 
-    def events_at(self, timestamp: int, roster: Roster | None, *, time: str) -> Snapshot:
+    def events_at(
+        self, timestamp: int, roster: Roster | None, *, time: str, kind: Kind = UNDIRECTED
+    ) -> Snapshot:
         """Return the snapshot of all events of a timestamp; it may be empty."""
         if not self._path.exists():
-            return _snapshot([], roster, time)
+            return _snapshot([], roster, time, kind)
         with self._events() as events:
             rows = events.rows("SELECT content FROM events WHERE timestamp = ?", (timestamp,))
         tables = [pa.ipc.open_stream(content).read_all() for (content,) in rows]
-        return _snapshot(tables, roster, time)
+        return _snapshot(tables, roster, time, kind)
 
     def forget_events(self, before: int) -> None:
         """Delete the events of all timestamps below `before`, and old idempotency keys."""
@@ -328,10 +356,10 @@ class Inbox:
         """Return the timestamps whose originals are kept, in order."""
         return sorted(int(file.stem) for file in self._originals.glob("[0-9]*.parquet"))
 
-    def original(self, timestamp: int, roster: Roster, *, time: str | None) -> Snapshot:
+    def original(self, timestamp: int, roster: Roster, *, time: str | None, kind: Kind) -> Snapshot:
         """Read a kept original over the roster it was published with."""
         table = pq.read_table(self._originals / f"{timestamp:06d}.parquet")
-        return _snapshot([table], roster, time)
+        return _snapshot([table], roster, time, kind)
 
     def purge(self, days: float) -> Iterator[int]:
         """Delete originals older than `days`; yield their timestamps."""
@@ -351,15 +379,12 @@ def _packed(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _snapshot(tables: Sequence[pa.Table], roster: Roster | None, time: str | None) -> Snapshot:
+def _snapshot(
+    tables: Sequence[pa.Table], roster: Roster | None, time: str | None, kind: Kind
+) -> Snapshot:
     filled = [table for table in tables if table.num_rows]
-    nothing = pa.table({"u": pa.array([], pa.int64()), "v": pa.array([], pa.int64())})
+    nothing = pa.table({name: pa.array([], pa.int64()) for name in ("u", "v")})
     edges = pa.concat_tables(filled) if filled else nothing
-    return from_columns(
-        edges.column("u"),
-        edges.column("v"),
-        graph_type=Snapshot,
-        roster=roster,
-        roster_from_edges=roster is None,
-        time=time,
-    )
+    weight = edges.column("weight") if "weight" in edges.column_names else None
+    rows = Rows(edges.column("u"), edges.column("v"), weight)
+    return build_snapshot(rows, roster, time=time, kind=kind)

@@ -90,8 +90,13 @@ class Guard:
             await self._application(scope, receive, send)
             return
         started, answered = time.perf_counter(), {"status": 500}
+        head = scope["method"] == "HEAD"
+        if head:  # what GET answers, without the content
+            scope = {**scope, "method": "GET"}
 
         async def send_guarded(message: Message) -> None:
+            if head and message["type"] == "http.response.body":
+                message["body"] = b""
             if message["type"] == "http.response.start":
                 answered["status"] = message["status"]
                 present = {name.lower() for name, _ in message["headers"]}

@@ -7,21 +7,31 @@ from typing import Literal
 
 __all__ = ["ANYONE", "PERMISSIONS", "Action", "Identity", "RoleName"]
 
-RoleName = Literal["curator", "analyst", "auditor", "public"]
+RoleName = Literal["curator", "analyst", "auditor", "administrator", "public"]
 Action = Literal[
-    "list", "download", "certificates", "oversee", "post", "compare", "create", "tokens", "plan"
+    "list",
+    "download",
+    "certificates",
+    "oversee",
+    "post",
+    "compare",
+    "create",
+    "manage",
+    "tokens",
+    "plan",
 ]
 
 PERMISSIONS: dict[Action, frozenset[RoleName]] = {
-    "list": frozenset({"curator", "analyst", "auditor", "public"}),
-    "certificates": frozenset({"curator", "analyst", "auditor", "public"}),
+    "list": frozenset({"curator", "analyst", "auditor", "administrator", "public"}),
+    "certificates": frozenset({"curator", "analyst", "auditor", "administrator", "public"}),
     "download": frozenset({"curator", "analyst", "public"}),
-    "oversee": frozenset({"curator", "auditor"}),
-    "plan": frozenset({"curator", "analyst", "auditor"}),
+    "oversee": frozenset({"curator", "auditor", "administrator"}),
+    "plan": frozenset({"curator", "analyst", "auditor", "administrator"}),
     "post": frozenset({"curator"}),
     "compare": frozenset({"curator"}),
     "create": frozenset({"curator"}),
-    "tokens": frozenset({"curator"}),
+    "manage": frozenset({"curator", "administrator"}),
+    "tokens": frozenset({"curator", "administrator"}),
 }
 """Which roles may take which action; the only such table."""
 

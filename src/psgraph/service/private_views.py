@@ -93,9 +93,10 @@ def _described(snapshots: list[Snapshot]) -> dict[str, Any]:
     repeats = sum(each.dropped.duplicates for each in snapshots)
     touched: set[Any] = set()
     for each in snapshots:
-        positions = np.unique(np.concatenate([each.u, each.v]))
-        touched.update(each.roster.ids[positions].tolist())
-    kinds = {each.roster.strings for each in snapshots if len(each.roster)}
+        for side, ids in enumerate(each.to_ids()):
+            own = side if each.kind.two_sided else 0
+            touched.update((own, node) for node in np.unique(ids).tolist())
+    kinds = {side.strings for each in snapshots for side in each.roster.sides if len(each.roster)}
     return {
         "rows": edges + loops + repeats,
         "edges": edges,
@@ -113,12 +114,14 @@ def _unknown_nodes(nodes: Nodes, upload: Upload) -> int | None:
         ends = nodes.id_columns(table, (0, 1))
         unknown: set[Any] = set()
         for batch in table.batches(ends):
-            for ids in (batch.columns["u"], batch.columns["v"]):
+            columns = batch.columns["u"], batch.columns["v"]
+            for number, (ids, side) in enumerate(zip(columns, nodes.everyone.sides, strict=True)):
                 values = np.array(ids.unique().to_pylist(), dtype=object)
                 if values.size:
-                    strings = nodes.everyone.strings
-                    as_ids = values if strings else values.astype(np.int64)
-                    unknown.update(values[nodes.everyone.positions(as_ids) < 0].tolist())
+                    as_ids = values if side.strings else values.astype(np.int64)
+                    outside = values[side.positions(as_ids) < 0].tolist()
+                    own = number if nodes.kind.two_sided else 0
+                    unknown.update((own, node) for node in outside)
         return len(unknown)
     except (PsgraphError, ValueError, TypeError, OverflowError):
         return None
@@ -181,5 +184,8 @@ def _kept(stream: Stream) -> tuple[list[int], list[Release]]:
 def _originals(stream: Stream, releases: list[Release]) -> Iterator[Snapshot]:
     for release in releases:
         yield stream.inbox.original(
-            release.timestamp, release.graph.roster, time=release.certificate.time
+            release.timestamp,
+            release.graph.roster,
+            time=release.certificate.time,
+            kind=stream.kind,
         )

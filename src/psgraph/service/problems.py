@@ -1,7 +1,8 @@
 """Errors over HTTP and log lines: one shape, one size, and nothing private in either.
 
-Every error is ``{"error": code, "message": fact, "remedy": what to do}``, padded with blanks so
-that its size reveals nothing. Messages about uploads are constant: only a preview says what is
+Every error is a problem of RFC 9457 (``application/problem+json``) with ``error``, a code,
+``message``, the fact, and ``remedy``, what to do; padded with blanks so that its size reveals
+nothing. Messages about uploads are constant: only a preview says what is
 wrong with private data, and only to the curator.
 
 The log is one line of JSON for each event, on standard error. A line holds public values: names of
@@ -19,6 +20,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -36,6 +38,7 @@ from psgraph.errors import (
 from psgraph.service.clock import now_text
 
 __all__ = [
+    "PROBLEM",
     "Refusal",
     "add_handlers",
     "as_refusal",
@@ -58,6 +61,7 @@ def log(event: str, **facts: str | float | None) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
+PROBLEM = "application/problem+json"
 SIZE = 1024
 """Errors and responses to snapshots are padded to a multiple of this many bytes."""
 
@@ -81,21 +85,27 @@ class Refusal(Exception):
 def problem(refusal: Refusal) -> Response:
     """Return the response to a refusal."""
     content = {
+        "status": refusal.status,
+        "title": HTTPStatus(refusal.status).phrase,
         "error": refusal.error,
         "message": refusal.message,
         "remedy": refusal.remedy,
     }
-    return padded(content, refusal.status, refusal.headers)
+    return padded(content, refusal.status, refusal.headers, media_type=PROBLEM)
 
 
 def padded(
-    content: Mapping[str, object], status: int, headers: Mapping[str, str] | None = None
+    content: Mapping[str, object],
+    status: int,
+    headers: Mapping[str, str] | None = None,
+    *,
+    media_type: str = "application/json",
 ) -> Response:
     """Return a response in JSON whose size reveals nothing about its content."""
     text = json.dumps(content, ensure_ascii=False).encode()
     text += b" " * (-len(text) % SIZE)
     headers = {"Cache-Control": "no-store", **(headers or {})}
-    return Response(text, status, headers, media_type="application/json")
+    return Response(text, status, headers, media_type=media_type)
 
 
 _BY_STATUS = {
@@ -187,7 +197,10 @@ def add_handlers(app: FastAPI) -> None:
                 422,
                 "invalid",
                 f"These parts of the request are not valid: {_places(error)}.",
-                "See /api/v1/openapi.json for the expected form.",
+                'See /api/v1/openapi.json for the expected form. Send ε as text such as "1/3", or '
+                "as a number of at most 15 digits."
+                if "epsilon" in _places(error)
+                else "See /api/v1/openapi.json for the expected form.",
             )
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from psgraph.methods import DEFAULT_METHOD
 
@@ -39,12 +39,44 @@ __all__ = [
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
-Exact = Annotated[str, Field(description="An exact number: 1, 0.5 or 1/3.", max_length=60)]
-Role = Literal["curator", "analyst", "auditor"]
+_DIGITS = 15
+"""A number in JSON with more digits may not arrive as it was written."""
+
+
+def _exact(value: object) -> object:
+    """Take a number as it was written; refuse one that may have been rounded on its way.
+
+    >>> _exact(1), _exact(0.1), _exact("1/3")
+    ('1', '0.1', '1/3')
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    text = str(value)
+    if "e" in text or "n" in text or len(text.replace(".", "").lstrip("-0")) > _DIGITS:
+        raise ValueError("has too many digits for a number in JSON: send it as text")
+    return text
+
+
+Exact = Annotated[
+    str,
+    Field(
+        max_length=60,
+        json_schema_extra={
+            "description": "An exact number, as text or as a number of at most 15 digits.",
+            "examples": ["1", "0.5", "1/3"],
+            "type": ["string", "number"],
+        },
+    ),
+    BeforeValidator(_exact),
+]
+Role = Literal["curator", "analyst", "auditor", "administrator"]
 State = Literal["waiting", "due", "measuring", "released", "refused"]
 Source = Literal["snapshots", "events"]
 RosterKind = Literal["list", "edges"]
+GraphKind = Literal["undirected", "directed", "two-sided"]
+Side = Literal["left", "right"]
 MissingSnapshot = Literal["wait", "empty"]
+Activity = Literal["active", "paused", "archived"]
 
 
 class _Strict(BaseModel):
@@ -54,6 +86,8 @@ class _Strict(BaseModel):
 class Problem(_Strict):
     """An error: a code for machines, the fact and the remedy. All are padded to one size."""
 
+    status: int
+    title: str = Field(description="What the status means.")
     error: str
     message: str
     remedy: str
@@ -74,6 +108,23 @@ class NewStream(_Strict):
     roster: RosterKind = Field(
         default="list",
         description="'list': the public list sent to /roster. 'edges': node presence is public.",
+    )
+    kind: GraphKind = Field(
+        default="undirected",
+        description="'directed': u → v and v → u differ. 'two-sided': u and v have node lists of "
+        "their own, sent to /roster?side=left and ?side=right.",
+    )
+    weights: int | None = Field(
+        default=None,
+        ge=2,
+        le=2**31 - 1,
+        description="Publish weights up to this: the column weight, or the number of rows.",
+    )
+    labels: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Columns of the list with public labels of the nodes, such as department,site. "
+        "They are published as they are and must not be computed from the edges.",
     )
     source: Source = Field(
         default="snapshots", description="Whole snapshots, or events that are cut at ticks."
@@ -105,6 +156,12 @@ class NewStream(_Strict):
         default=None, ge=0, lt=2**63, description="For research: repeatable and NOT private."
     )
 
+    @model_validator(mode="after")
+    def _labels_need_a_list(self) -> NewStream:
+        if self.labels and self.roster == "edges":
+            raise ValueError("labels are columns of the public list of nodes")
+        return self
+
 
 class _Promised(_Strict):
     """The guarantee of a stream as it states itself, and what is promised of its releases."""
@@ -124,6 +181,9 @@ class StreamView(_Promised):
     method: str
     parameters: dict[str, Any]
     roster: RosterKind
+    kind: GraphKind
+    weights: int | None
+    labels: str | None = Field(description="Label columns of the roster: public, as declared.")
     source: Source
     period: str | None
     first_period: str | None
@@ -140,8 +200,20 @@ class StreamView(_Promised):
     spent: str = Field(description="ε spent in the current window, from the certificates.")
     next_timestamp: int
     next_tick: str | None = Field(description="When the next release is due, in UTC.")
+    activity: Activity
     health: Literal["ok", "waiting", "blocked"]
     reason: str | None = Field(description="Why it is waiting or blocked.")
+
+
+class StreamChange(_Strict):
+    """What can change after a stream is created; what is left out stays as it is."""
+
+    title: str | None = Field(default=None, max_length=200)
+    activity: Activity | None = Field(
+        default=None,
+        description="'paused': nothing is published until it is 'active' again, which also "
+        "publishes the periods that passed. 'archived': nothing is accepted either.",
+    )
 
 
 class RosterView(_Strict):
@@ -229,6 +301,10 @@ class Budget(_Promised):
     spent: str
     left: str
     next_timestamp: str = Field(description="The most that the next timestamp can spend.")
+    forecast: list[str] = Field(
+        description="The most that each of the next timestamps, at most 12, can spend if those "
+        "before it spend nothing."
+    )
     rows: list[SpendRow]
 
 
@@ -268,6 +344,7 @@ class TokenView(_Strict):
     created: str
     expires: str | None
     revoked: str | None
+    used: str | None = Field(description="The day of its latest use, in UTC; null: never.")
 
 
 class TokenCreated(TokenView):

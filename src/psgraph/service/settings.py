@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from psgraph._runtime.loopback import is_loopback
 from psgraph.errors import InvalidArgument
@@ -12,6 +13,7 @@ from psgraph.errors import InvalidArgument
 __all__ = ["Limits", "Settings"]
 
 MEBIBYTE = 1 << 20
+_SCHEMES = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,10 @@ class Settings:
         ``X-Forwarded-For``; only these are believed.
     session_minutes
         How long a browser stays signed in.
+    part
+        What this process does: all, or one part of a service that several processes run.
+    database
+        The address of a PostgreSQL database; by default the database is a file in `directory`.
     """
 
     directory: Path
@@ -85,6 +91,8 @@ class Settings:
     hostnames: tuple[str, ...] = ()
     session_minutes: float = 60.0
     limits: Limits = Limits()
+    part: Literal["all", "web", "worker"] = "all"
+    database: str | None = field(default=None, repr=False)  # may contain a password
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
@@ -104,6 +112,11 @@ class Settings:
                     "Give an address or a network, such as 10.0.0.5 or 10.0.0.0/28, and "
                     "--behind-proxy."
                 )
+        if self.database is not None and not self.database.startswith(_SCHEMES):
+            raise InvalidArgument(
+                "the address of the database is not one of PostgreSQL\n"
+                "Give one such as postgresql://user@host/name."
+            )
         if self.session_minutes <= 0:
             raise InvalidArgument("session_minutes must be greater than 0")
 

@@ -9,14 +9,15 @@ import asyncio
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
 
-__all__ = ["SlowWork"]
+__all__ = ["SlowWork", "Waiting"]
 
 Result = TypeVar("Result")
 
@@ -58,6 +59,7 @@ class SlowWork:
         make: Callable[[], Result],
         *,
         remember: bool = False,
+        patience: float = _PATIENCE,
     ) -> Result:
         """Make something in a thread of this pool.
 
@@ -69,6 +71,8 @@ class SlowWork:
             Identifies the result: callers with equal keys wait for the same job.
         remember
             Whether to keep the result for later calls.
+        patience
+            Seconds to wait for the job.
 
         Raises
         ------
@@ -80,7 +84,7 @@ class SlowWork:
         if future is None:
             raise _busy("Too many drawings, exports and checks are waiting.")
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(patience):
                 return await asyncio.shield(asyncio.wrap_future(future))
         except TimeoutError:
             raise _busy("This takes long, and is not ready yet.") from None
@@ -129,6 +133,23 @@ class SlowWork:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
+
+
+class Waiting:
+    """How many requests may wait for something to happen, at the same time."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._number = most, 0
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[bool]:
+        """Take a place during the block; say whether there was one."""
+        admitted = self._number < self._most
+        self._number += admitted
+        try:
+            yield admitted
+        finally:
+            self._number -= admitted
 
 
 def _busy(message: str) -> Refusal:

@@ -52,7 +52,14 @@ MOST_AHEAD = 1000
 def read_snapshot(stream: Stream, upload: Upload, *, time: str) -> Snapshot:
     """Read the edges of one timestamp."""
     (found,) = file_snapshots([upload.path], nodes_of(stream), Reading())
-    return Snapshot(found.roster, found.u, found.v, time=time, dropped=found.dropped)
+    return Snapshot.from_parts(
+        found.roster,
+        found.parts,
+        time=time,
+        dropped=found.dropped,
+        owner_sizes=found.owner_sizes,
+        bound=found.bound,
+    )
 
 
 def read_events(
@@ -135,11 +142,13 @@ def accept_snapshot(
             "This stream takes events, which it cuts at its ticks.",
             "Post u,v,time to /events.",
         )
+    _refuse_archived(stream)
     name = _name(stream, timestamp, time)
     with _readable():
         snapshot = read_snapshot(stream, upload, time=name)
     mark, edges = service.marks.of_snapshot(stream.name, snapshot), service.marks.of_edges(snapshot)
     with stream.lock:
+        service.team.look(stream)
         before = service.queue.find(stream.name, timestamp)
         known = _is_known(service, stream, timestamp, snapshot, mark)
         file = None if known else stream.inbox.store(snapshot)
@@ -238,6 +247,16 @@ def _refuse_other_data(
         raise unavailable() from None
 
 
+def _refuse_archived(stream: Stream) -> None:
+    if stream.activity == "archived":
+        raise Refusal(
+            409,
+            "archived",
+            "The stream is archived and takes no more data.",
+            "Ask an administrator to continue it.",
+        )
+
+
 def _other_data() -> Refusal:
     return Refusal(
         409,
@@ -310,6 +329,7 @@ def _accept(service: Service, stream: Stream, upload: Upload, key: str) -> None:
             "This stream takes whole snapshots.",
             "Post the edges of a timestamp to /snapshots/{timestamp}.",
         )
+    _refuse_archived(stream)
     mark = service.marks.of_file(stream.name, upload.path)
     if not _is_known_post(stream, key, mark):
         first, last = open_timestamps(service, stream)
@@ -317,6 +337,7 @@ def _accept(service: Service, stream: Stream, upload: Upload, key: str) -> None:
             found = read_events(stream, schedule, upload, first=first, last=last)
             pieces = [(timestamp, snapshot) for timestamp, snapshot in found if snapshot.u.size]
         with stream.lock:
+            service.team.look(stream)
             if not _is_known_post(stream, key, mark):
                 if any(service.worker.due(stream, timestamp) for timestamp, _ in pieces):
                     raise _outside_periods()

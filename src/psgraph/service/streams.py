@@ -17,15 +17,18 @@ from pydantic import ValidationError
 from psgraph._runtime.durable import make_directory
 from psgraph.errors import (
     InvalidArgument,
+    KindMismatch,
     LedgerError,
     PsgraphError,
     TermsChanged,
     exact_decimal,
 )
 from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED, find_kind
 from psgraph.methods.base import Caveat
-from psgraph.methods.registry import build_method
+from psgraph.methods.registry import build_method, check_kind
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Owner
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
@@ -39,14 +42,20 @@ from psgraph.service.database import Database, OpenDatabases
 from psgraph.service.inbox import Inbox
 from psgraph.service.permissions import Identity
 from psgraph.service.problems import Refusal
-from psgraph.service.rosters import StoredRoster
+from psgraph.service.rosters import StoredRoster, StoredSides
 from psgraph.service.schedule import Schedule
-from psgraph.service.schemas import NewStream
+from psgraph.service.schemas import Activity, NewStream, StreamChange
+from psgraph.service.team import Alone, StreamLock
 from psgraph.streams.time_source import TimeSource
 
 __all__ = ["RELEASES", "Stream", "Streams"]
 
 RELEASES = "releases"
+_ACTIONS = {
+    "active": "continue stream",
+    "paused": "pause stream",
+    "archived": "archive stream",
+}
 _PERIODS_AHEAD = 100  # the calendar must reach this far
 
 
@@ -73,6 +82,10 @@ class Stream:
         The timestamp that the worker is publishing, also between attempts.
     trouble
         Why the worker can't continue, for curators; it may depend on private data.
+    taken
+        Timestamps below this one take no more data, as far as this process knows.
+    activity
+        "active"; "paused": nothing is published; "archived": nothing is accepted either.
     damaged
         Whether a file of the stream can't be read; it is not published until the next start.
     catches_up
@@ -90,16 +103,24 @@ class Stream:
         *,
         created: str,
         adopted: bool,
+        shared: bool,
+        title: str | None = None,
+        activity: Activity = "active",
     ) -> None:
         self.terms, self.home, self.out = terms, home, out
         self.created, self.adopted = created, adopted
-        self.lock = threading.RLock()
+        self.activity, self._title = activity, title
+        self.lock = StreamLock(home / "lock" if shared else None)
+        self._tick: tuple[int, float] | None = None
         self.releases = Releases(ReleaseDirectory(out))
-        self.roster = StoredRoster(home / "roster.parquet")
+        self.kind = find_kind(terms.kind, terms.weights)
+        self.roster: StoredRoster | StoredSides = (
+            StoredSides(home) if self.kind.two_sided else StoredRoster(home / "roster.parquet")
+        )
         self.inbox = Inbox(home, databases)
         self.measuring: int | None = None
         self.trouble: str | None = None
-        self.stopped, self.damaged, self.catches_up = False, False, 0
+        self.stopped, self.damaged, self.catches_up, self.taken = False, False, 0, 0
         self.sealed, self.promise = self._read_ledger()
         self.known_releases()
         if not self.roster.readable:
@@ -137,8 +158,35 @@ class Stream:
         return self.terms.name
 
     @property
+    def title(self) -> str:
+        """The title, which is no part of the terms and can change."""
+        return self.terms.title if self._title is None else self._title
+
+    def rename(self, title: str | None, activity: Activity) -> None:
+        """Take over what curators change."""
+        self._title, self.activity = title, activity
+
+    @property
+    def active(self) -> bool:
+        """Whether it is published."""
+        return self.activity == "active" and not (self.stopped or self.damaged)
+
+    @property
+    def waits(self) -> bool:
+        """Whether its ticks wait for a snapshot."""
+        return self.terms.source == "snapshots" and self.terms.missing == "wait"
+
+    def tick(self, timestamp: int) -> float:
+        """Return when a timestamp of a schedule is due; the latest result is kept."""
+        assert self.schedule is not None
+        known = self._tick
+        if known is None or known[0] != timestamp:
+            known = self._tick = timestamp, self.schedule.due(timestamp)
+        return known[1]
+
+    @property
     def guarantee(self) -> WEventPrivacy:
-        return WEventPrivacy(self.terms.epsilon, self.terms.window)
+        return _guarantee(self.terms)
 
     @cached_property
     def schedule(self) -> Schedule | None:
@@ -161,23 +209,49 @@ class Stream:
 class Streams:
     """All streams of a service."""
 
-    def __init__(self, directory: Path, database: Database, audit: AuditLog) -> None:
+    def __init__(
+        self, directory: Path, database: Database, audit: AuditLog, team: Alone | None = None
+    ) -> None:
         self._directory, self._database, self._audit = directory, database, audit
+        self._team = Alone() if team is None else team
         self._lock = threading.Lock()
         self._streams: dict[str, Stream] = {}
         self._databases = OpenDatabases()
-        for terms, out, created, adopted in database.rows(
-            "SELECT terms, out, created, adopted FROM streams ORDER BY name"
-        ):
-            read = NewStream.model_validate_json(terms)
-            self._streams[read.name] = Stream(
-                read,
-                self.home(read.name),
-                Path(out),
-                self._databases,
-                created=created,
-                adopted=bool(adopted),
-            )
+        self.look()
+
+    def look(self) -> None:
+        """Learn about streams of other processes, and how far all are."""
+        with self._lock:
+            known = self._streams
+            rows = self._database.rows("SELECT name, title, activity FROM streams ORDER BY name")
+            for name, title, activity in rows:
+                if name in known:
+                    known[name].rename(title, activity)
+            new = [self._opened(name) for name, *_ in rows if name not in known]
+            if new:
+                self._streams = {**known, **{each.name: each for each in new}}
+        self._team.look_at(self._streams)
+
+    def _opened(self, name: str) -> Stream:
+        row = self._database.row(
+            "SELECT terms, out, created, adopted, title, activity FROM streams WHERE name = ?",
+            (name,),
+        )
+        assert row is not None  # streams are never removed
+        terms, out, created, adopted, title, activity = row
+        stream = Stream(
+            NewStream.model_validate_json(terms),
+            self.home(name),
+            Path(out) if adopted else self.home(name) / RELEASES,  # also if it was moved
+            self._databases,
+            created=created,
+            adopted=bool(adopted),
+            shared=self._team.shared,
+            title=title,
+            activity=activity,
+        )
+        self._team.add(stream)
+        return stream
 
     def home(self, name: str) -> Path:
         """Return the private directory of a stream."""
@@ -196,6 +270,9 @@ class Streams:
     def visible(self, name: str, identity: Identity) -> Stream:
         """Return a stream by its name; refuse a hidden one as if it did not exist."""
         stream = self._streams.get(name)
+        if stream is None and self._team.shared and identity.sees(name, public=True):
+            self.look()  # another process may have created it just now
+            stream = self._streams.get(name)
         if stream is not None and identity.sees(name, public=stream.terms.public):
             return stream
         if identity.role == "public":
@@ -216,8 +293,13 @@ class Streams:
     def create(self, new: NewStream, by: Identity) -> Stream:
         """Create a stream and its ledger, which fixes the guarantee."""
         terms = _resolved(new)
-        guarantee = WEventPrivacy(terms.epsilon, terms.window)
+        guarantee, kind = _guarantee(terms), find_kind(terms.kind, terms.weights)
         method = build_method(terms.method, terms.parameters, guarantee)
+        try:
+            check_kind(method, kind)
+        except KindMismatch as error:
+            message, _, remedy = str(error).partition("\n")
+            raise Refusal(422, "invalid", message, remedy) from None
         refuse_without_promise(method, guarantee, seed=terms.seed, not_private=False)
         with self._lock:
             if terms.name in self._streams:
@@ -226,7 +308,7 @@ class Streams:
             make_directory(home, mode=0o700)
             out = home / RELEASES
             try:
-                Publisher(method, guarantee, out=out, seed=terms.seed).close()
+                Publisher(method, guarantee, out=out, seed=terms.seed, kind=kind).close()
             except TermsChanged:  # another service left this directory
                 raise _taken() from None
             return self._register(terms, out, by, adopted=False)
@@ -275,26 +357,44 @@ class Streams:
             with Publisher.resume(ledger_at(stream.out), measure_again=True) as publisher:
                 timestamp = publisher.spending.timestamps
             self._audit.add(by, "measure again", stream=stream.name, timestamp=timestamp)
-            stream.stopped, stream.trouble = False, None
+            self._team.continue_stopped(stream)
 
     def catch_up(self, stream: Stream, by: Identity) -> None:
         """Publish the periods that passed while the service was stopped."""
         assert stream.schedule is not None
         self._audit.add(by, "catch up", stream=stream.name, timestamp=stream.sealed)
-        stream.catches_up = stream.schedule.current()
+        self._team.catch_up(stream, stream.schedule.current())
+
+    def change(self, stream: Stream, change: StreamChange, by: Identity) -> None:
+        """Pause, archive or continue a stream, or change its title."""
+        title = stream.title if change.title is None else change.title
+        activity = change.activity or stream.activity
+        actions = [] if title == stream.title else ["retitle stream"]
+        if activity != stream.activity:
+            actions.append(_ACTIONS[activity])
+        with stream.lock, self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE streams SET title = ?, activity = ? WHERE name = ?",
+                (title, activity, stream.name),
+            )
+            for action in actions:
+                self._audit.add(by, action, stream=stream.name)
+        if _ACTIONS["active"] in actions and stream.schedule is not None:
+            self._team.catch_up(stream, stream.schedule.current())
+        stream.rename(title, activity)
 
     def _register(self, terms: NewStream, out: Path, by: Identity, *, adopted: bool) -> Stream:
-        created = now_text()
-        stream = Stream(
-            terms, self.home(terms.name), out, self._databases, created=created, adopted=adopted
-        )
         with self._database.transaction() as connection:
+            known = "SELECT 1 FROM streams WHERE name = ?"
+            if connection.execute(known, (terms.name,)).fetchone() is not None:
+                raise _taken()
             connection.execute(
-                "INSERT INTO streams VALUES (?, ?, ?, ?, ?)",
-                (terms.name, terms.model_dump_json(), str(out), created, int(adopted)),
+                "INSERT INTO streams (name, terms, out, created, adopted) VALUES (?, ?, ?, ?, ?)",
+                (terms.name, terms.model_dump_json(), str(out), now_text(), int(adopted)),
             )
             action = "adopt stream" if adopted else "create stream"
             self._audit.add(by, action, stream=terms.name)
+        stream = self._opened(terms.name)
         self._streams = {**self._streams, terms.name: stream}
         return stream
 
@@ -332,9 +432,23 @@ def _resolved(new: NewStream) -> NewStream:
     return new.model_copy(update={"first_period": schedule.time(0)})
 
 
+def _guarantee(terms: NewStream) -> WEventPrivacy:
+    """The guarantee of a stream, in the words for its kind of graphs."""
+    kind = find_kind(terms.kind, terms.weights)
+    guarantee = WEventPrivacy(terms.epsilon, terms.window)
+    return guarantee.on(directed=kind.directed, weighted=kind.weighted, flows=kind.flows)
+
+
 def _terms_of(name: str, ledger: Ledger) -> NewStream:
     """Return the terms of a stream to adopt."""
-    terms = ledger.terms
+    terms, nodes = ledger.terms, ledger.declared_nodes()
+    kind = terms.kind or UNDIRECTED
+    if isinstance(terms.guarantee.unit, Owner) or kind.flows:
+        raise InvalidArgument(
+            "the service does not take rows with owners or flows yet\n"
+            "Publish this stream with psgraph publish or psgraph watch.",
+            code="owner",
+        )
     try:
         return NewStream(
             name=name,
@@ -342,7 +456,10 @@ def _terms_of(name: str, ledger: Ledger) -> NewStream:
             window=terms.guarantee.window,
             method=terms.method,
             parameters={key: str(value) for key, value in terms.parameters.items()},
-            roster="edges" if ledger.roster_kind() == "edges" else "list",
+            roster="edges" if nodes is not None and nodes.declared == "edges" else "list",
+            labels=",".join(nodes.labels) if nodes is not None and nodes.labels else None,
+            kind=kind.name,  # type: ignore[arg-type]
+            weights=kind.largest_weight,
             seed=terms.seed,
         )
     except ValidationError:

@@ -57,9 +57,9 @@ _GZIP, _ZSTD = COMPRESSED[".gz"], COMPRESSED[".zst"]
 _LONGEST_WAIT = 30.0  # seconds, for another upload to finish
 
 # Bytes of memory that reading takes at most, measured: for an integer, for a text and each of its
-# letters, in at most three columns (u, v, time).
+# letters, in at most four columns (u, v, time, weight).
 _INTEGER, _TEXT, _LETTER = 48, 160, 5
-_COLUMNS = 3
+_COLUMNS = 4
 _OF_INTEGERS = b'0123456789-,;\t\r\n "'
 
 MEDIA_TYPES: dict[str, Kind] = {

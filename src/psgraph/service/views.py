@@ -33,8 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["budget_of", "release_view", "stream_view", "timestamp_view", "verification_of"]
 
+_FORECAST = 12  # timestamps
 _DELAYED = "Publishing is delayed. Curators see why."
-_SINGLE = [name for name in FORMATS if name != "combined"]
+_ACTIVITY = {
+    "paused": "The stream is paused: nothing is released.",
+    "archived": "The stream is archived: it takes no data, and nothing more is released.",
+}
+_SINGLE = [*(name for name in FORMATS if name != "combined"), "arrow"]
 
 
 def stream_view(service: Service, stream: Stream, caller: Identity = ANYONE) -> StreamView:
@@ -49,7 +54,9 @@ def stream_view(service: Service, stream: Stream, caller: Identity = ANYONE) -> 
     else:
         nodes = None if roster is None else len(roster)
     return StreamView(
-        **terms.model_dump(exclude={"seed", "parameters", "epsilon", "window"}),
+        **terms.model_dump(exclude={"seed", "parameters", "epsilon", "window", "title"}),
+        title=stream.title,
+        activity=stream.activity,
         **_promised(stream),
         parameters=dict(terms.parameters),
         created=stream.created,
@@ -67,8 +74,9 @@ def stream_view(service: Service, stream: Stream, caller: Identity = ANYONE) -> 
 
 def _promised(stream: Stream) -> dict[str, Any]:
     """Return the guarantee and the promise of a stream, in their own words."""
-    promise = stream.promise
-    return {**stream.guarantee.to_dict(), "promise": str(promise), "private": promise.private}
+    promise, stated = stream.promise, stream.guarantee.to_dict()
+    guarantee = {name: stated[name] for name in ("unit", "epsilon", "window")}
+    return {**guarantee, "promise": str(promise), "private": promise.private}
 
 
 def _health(
@@ -78,6 +86,8 @@ def _health(
 
     What went wrong may depend on private data, so others than curators are told one sentence.
     """
+    if stream.activity != "active":
+        return "waiting", _ACTIVITY[stream.activity]
     if stream.trouble is not None:
         return "blocked", stream.trouble if caller.role == "curator" else _DELAYED
     if missed := service.worker.missed(stream):
@@ -168,6 +178,10 @@ def budget_of(stream: Stream) -> Budget:
     for certificate in certificates:
         accountant = accountant.record(certificate.spent)
     spending = Spending.of(accountant)
+    forecast, later = [], accountant
+    for _ in range(min(_FORECAST, stream.guarantee.window)):
+        forecast.append(exact_decimal(Spending.of(later).remaining))
+        later = later.record(Fraction(0))
     times = [each.time for each in certificates]
     return Budget(
         **_promised(stream),
@@ -178,6 +192,7 @@ def budget_of(stream: Stream) -> Budget:
         spent=exact_decimal(spending.spent),
         left=exact_decimal(stream.guarantee.epsilon - spending.spent),
         next_timestamp=exact_decimal(spending.remaining),
+        forecast=forecast,
         rows=[
             SpendRow(
                 timestamp=each.timestamp,

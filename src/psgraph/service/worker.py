@@ -6,14 +6,16 @@ measured again; opening a publisher finishes a release that was interrupted. So 
 
 from __future__ import annotations
 
+import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from psgraph.errors import (
     BudgetExceeded,
+    LedgerBusy,
     MeasuringStopped,
     ReplayConflict,
     RosterChanged,
@@ -27,6 +29,7 @@ from psgraph.service import clock
 from psgraph.service.audit_log import SERVICE
 from psgraph.service.inbox import Entry
 from psgraph.service.problems import failure, log
+from psgraph.service.team import Alone
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
@@ -37,7 +40,6 @@ __all__ = ["Publishers", "Records", "Worker"]
 MOST_MISSED = 5
 """How many periods that passed while the service was stopped are published without asking."""
 
-_LONGEST_PAUSE = 30.0
 _TRY_AGAIN = 1.0
 _LONGEST_WAIT = 300.0
 _PURGE_EVERY = 3600.0
@@ -58,7 +60,6 @@ class Worker(threading.Thread):
         self._service = service
         self._publishers = Publishers(service, self.due)
         self._wake, self._stop_now = threading.Event(), threading.Event()
-        self._started_at = clock.now()
         self._retry_at: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._purge_at = 0.0
@@ -80,18 +81,20 @@ class Worker(threading.Thread):
     def due_at(self, stream: Stream, timestamp: int) -> float | None:
         """Return when a timestamp is released; None without a schedule.
 
-        Ticks that passed while the service was stopped are due one delay after its start, so
-        that clients can still post. Both moments are public.
+        Ticks that passed while no one published are due one delay after someone started, so that
+        clients can still post. Both moments are public.
         """
         if stream.schedule is None:
             return None
-        tick = stream.schedule.due(timestamp)
-        return max(tick, self._started_at + stream.schedule.delay) if tick < clock.now() else tick
+        tick = stream.tick(timestamp)
+        if tick >= clock.now():
+            return tick
+        return max(tick, self._service.team.since() + stream.schedule.delay)
 
     def due(self, stream: Stream, timestamp: int) -> bool:
         """Whether the tick of a timestamp has passed, so that it takes no more data."""
         at = self.due_at(stream, timestamp)
-        return at is not None and at <= clock.now()
+        return at is not None and (at <= clock.now() or timestamp < stream.taken)
 
     def missed(self, stream: Stream) -> int:
         """Return how many periods passed while the service was stopped, if they are too many.
@@ -102,16 +105,22 @@ class Worker(threading.Thread):
         waits = stream.terms.source == "snapshots" and stream.terms.missing == "wait"
         if stream.schedule is None or waits or stream.sealed < stream.catches_up:
             return 0
-        missed = stream.schedule.current(self._started_at) - stream.sealed
+        missed = stream.schedule.current(self._service.team.since()) - stream.sealed
         return missed if missed > MOST_MISSED else 0
 
     def run(self) -> None:
         """Publish until stopped."""
         while not self._stop_now.is_set():
             self._wake.clear()
-            self.publish_due()
+            try:
+                self.publish_due()
+            except Exception as error:  # the database can't be reached; leases end by themselves
+                log("worker_waits", **failure(error))
+                self._stop_now.wait(_TRY_AGAIN)
             self._announce()
             self._purge()
+            if not self._service.team.shared:
+                self._service.write_down()
             self._wake.wait(self._pause())
 
     def publish_due(self) -> None:
@@ -122,17 +131,42 @@ class Worker(threading.Thread):
 
     def _in_turn(self) -> Iterator[Stream]:
         """Yield the streams that can continue, those with a tick that has passed first."""
-        streams = sorted(self._service.streams, key=lambda each: not self.due(each, each.sealed))
+        service = self._service
+        streams = list(service.streams)
+        if service.team.shared:  # so that workers meet rarely
+            random.shuffle(streams)
+        streams.sort(key=lambda each: not self.due(each, each.sealed))
+        entries, busy = service.queue.unreleased(), service.team.busy()
         for stream in streams:
             ready = time.monotonic() >= self._retry_at.get(stream.name, 0.0)
-            if ready and not (stream.stopped or stream.damaged) and not self._stop_now.is_set():
+            if (
+                ready
+                and stream.active
+                and stream.name not in busy
+                and self._may_have_work(stream, entries.get(stream.name, frozenset()))
+                and not self._stop_now.is_set()
+            ):
                 yield stream
+                entries = service.queue.unreleased()  # what came meanwhile has its turn, too
+
+    def _may_have_work(self, stream: Stream, entries: Set[str]) -> bool:
+        """Whether to look closer at a stream, with these states of timestamps in its queue."""
+        if stream.sealed > len(stream.releases.certificates) or "queued" in entries:
+            return True
+        if not self._publishers.due(stream, stream.sealed) or self.missed(stream):
+            return False
+        if "refused" in entries:
+            return self._publishers.may_retry(stream)
+        return not stream.waits
 
     def _serve(self, stream: Stream) -> bool:
         """Publish one timestamp of a stream if it is due; return whether to look again."""
         self._retry_at.pop(stream.name, None)
+        team, keep = self._service.team, 0.0
+        if not team.take(stream):
+            return False
         try:
-            published = self._publishers.step(stream)
+            published = self._turn(stream)
             stream.trouble = stream.measuring = None
             self._failures.pop(stream.name, None)
             if published:
@@ -141,15 +175,33 @@ class Worker(threading.Thread):
         except MeasuringStopped:
             self._failures.pop(stream.name, None)
             self._publishers.stop(stream)
+        except LedgerBusy as error:  # its lease was lost, and the worker that had it continues
+            if team.shared:
+                self._retry_at[stream.name] = time.monotonic() + _TRY_AGAIN
+            else:
+                self._postpone(stream, error)
         except Exception as error:
-            self._postpone(stream, error)
+            keep = self._postpone(stream, error)
+        finally:
+            team.give(stream, keep=keep)
         return False
 
-    def _postpone(self, stream: Stream, error: Exception) -> None:
+    def _turn(self, stream: Stream) -> bool:
+        """Publish what is due, for as long as a worker stays with a stream."""
+        team = self._service.team
+        end = time.monotonic() + team.turn
+        published = once = self._publishers.step(stream)
+        while published and time.monotonic() < end and not self._stop_now.is_set():
+            published = self._publishers.step(stream)
+        if team.shared:  # before the lease is given back
+            self._publishers.close(stream.name)
+        return once
+
+    def _postpone(self, stream: Stream, error: Exception) -> float:
         """Try again later, after increasing pauses. The text of an error may be private.
 
         A measurement that could not be sealed is kept with its publisher: it is sealed later, and
-        nothing is measured again.
+        nothing is measured again. Return the seconds until then.
         """
         kind = type(error).__name__
         stream.trouble = f"Publishing failed ({kind}) and will be tried again."
@@ -158,6 +210,7 @@ class Worker(threading.Thread):
         self._retry_at[stream.name] = time.monotonic() + wait
         self._publishers.close_sealed(stream.name)
         log("worker_failed", stream=stream.name, **failure(error))
+        return wait
 
     def _announce(self) -> None:
         """Tell of new releases; a failure does not end the thread."""
@@ -169,8 +222,8 @@ class Worker(threading.Thread):
 
     def _pause(self) -> float:
         """Return the seconds until something is due."""
-        present, pause = clock.now(), _LONGEST_PAUSE
-        for stream in self._service.streams:
+        present, pause = clock.now(), self._service.team.pause
+        for stream in self._service.streams if pause == Alone.pause else ():
             at = self.due_at(stream, stream.sealed)
             if at is not None and at > present:
                 pause = min(pause, at - present)
@@ -200,7 +253,7 @@ class Publishers:
     """
 
     def __init__(self, service: Service, due: Callable[[Stream, int], bool]) -> None:
-        self._service, self._due = service, due
+        self._service, self.due = service, due
         self._records = Records(service)
         self._open_publishers: dict[str, Publisher] = {}
         self._refused_during: dict[str, int] = {}
@@ -257,7 +310,7 @@ class Publishers:
     def _has_work(self, stream: Stream) -> bool:
         unfinished = stream.sealed > len(stream.releases.refresh())
         queued = self._service.queue.has_queued(stream.name)
-        return unfinished or queued or self._due(stream, stream.sealed)
+        return unfinished or queued or self.due(stream, stream.sealed)
 
     # ---- the next snapshot ----
 
@@ -268,7 +321,7 @@ class Publishers:
         before the tick.
         """
         roster = _roster(stream)
-        if stream.schedule is not None and not self._due(stream, timestamp):
+        if stream.schedule is not None and not self.due(stream, timestamp):
             return None
         if self._service.worker.missed(stream):
             return None
@@ -276,7 +329,7 @@ class Publishers:
             return None
         with stream.lock:
             entry = self._service.queue.find(stream.name, timestamp)
-            if entry is not None and entry.state == "refused" and not self._may_retry(stream):
+            if entry is not None and entry.state == "refused" and not self.may_retry(stream):
                 return None
             if entry is not None and entry.file is not None:
                 return _stored(stream, entry)
@@ -284,10 +337,11 @@ class Publishers:
                 return None
             if stream.terms.source == "events" or stream.terms.missing == "empty":
                 name = stream.schedule.time(timestamp)
-                return stream.inbox.events_at(timestamp, roster, time=name)
+                self._service.team.mark(stream, timestamp)
+                return stream.inbox.events_at(timestamp, roster, time=name, kind=stream.kind)
         return None
 
-    def _may_retry(self, stream: Stream) -> bool:
+    def may_retry(self, stream: Stream) -> bool:
         """Whether to retry a refused timestamp: once per later tick; without ticks, on a post."""
         if stream.schedule is None:
             return False
@@ -316,7 +370,11 @@ class Publishers:
         The command line may have sealed different data. Then the snapshot is dropped, and later
         posts of the timestamp are compared with the ledger.
         """
-        snapshot = _stored(stream, entry)
+        try:
+            snapshot = _stored(stream, entry)
+        except FileNotFoundError:  # published after the database was backed up
+            self._records.clear(stream, entry)
+            return
         try:
             publisher.publish(snapshot, timestamp=entry.timestamp, times=stream.times)
         except (ReplayConflict, RosterChanged):
@@ -340,7 +398,7 @@ class Publishers:
         entry = self._service.queue.find(stream.name, last)
         if entry is None or entry.state != "released":
             name = stream.schedule.time(last)
-            snapshot = stream.inbox.events_at(last, _roster(stream), time=name)
+            snapshot = stream.inbox.events_at(last, _roster(stream), time=name, kind=stream.kind)
             self._records.release(stream, last, snapshot)
 
 
@@ -352,7 +410,7 @@ def _roster(stream: Stream) -> Roster | None:
 def _stored(stream: Stream, entry: Entry) -> Snapshot:
     assert entry.file is not None
     name = entry.time or str(entry.timestamp)
-    return stream.inbox.load(entry.file, _roster(stream), time=name)
+    return stream.inbox.load(entry.file, _roster(stream), time=name, kind=stream.kind)
 
 
 class Records:

@@ -7,6 +7,9 @@ A store is a directory that `psgraph prepare` writes once, whatever the size of 
     STORE/000000/edges-00000.parquet     edges u < v whose first end is in the first range
     STORE/000000/lower-00000.parquet     the same edges by their second end: columns v, u
 
+Edges with weights have a column weight in the first kind of files. Edges of directed and two-sided
+graphs lead from u to v.
+
 Ranges are a public number of node positions each. A snapshot of one range has no ``lower`` files.
 A store holds private edges: only its owner can enter the directory.
 """

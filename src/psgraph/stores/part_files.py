@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from psgraph._runtime.arrays import Integers, Positions
+from psgraph._runtime.arrays import Integers
 from psgraph._runtime.kernels import rows_of_range
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph.formats.columns import as_arrow, as_numpy
@@ -149,7 +149,7 @@ def _errors() -> Iterator[Any]:
 
 # ---- parts ----
 
-EDGES, LOWER = ("u", "v"), ("v", "u")
+EDGES, LOWER, WEIGHT = ("u", "v"), ("v", "u"), "weight"
 KEPT_BYTES = 1 << 30
 
 AGAIN = "Prepare the store again: psgraph prepare."
@@ -210,6 +210,7 @@ class Kept:
             return known
         part = read()
         size = part.u.nbytes + part.v.nbytes
+        size += 0 if part.weight is None else part.weight.nbytes
         with self._lock:
             if name not in self._parts and size <= self._left:
                 self._parts[name] = part
@@ -248,13 +249,14 @@ class StoredParts:
         return sum(file.rows for file in self.edge_files)
 
     def edges(self) -> list[Callable[[], Pairs]]:
-        return [partial(_read_edges, self.kept, self.store, file) for file in self.edge_files]
+        read = partial(_read_edges, self.kept, self.store, self.kind)
+        return [partial(read, file) for file in self.edge_files]
 
     def rows(self) -> list[Callable[[], Rows]]:
         lower = self.lower_files or (None,) * len(self.edge_files)
         between = ranges(self.nodes, self.part_nodes)
         return [
-            partial(_read_rows, self.kept, self.store, *files)
+            partial(_read_rows, self.kept, self.store, self.kind, *files)
             for files in zip(self.edge_files, lower, between, strict=True)
         ]
 
@@ -268,30 +270,34 @@ class StoredParts:
     @cached_property
     def _whole(self) -> Pairs:
         parts = [read() for read in self.edges()]
-        if len(parts) == 1:
-            return parts[0]
-        nothing = np.empty(0, dtype=np.int32)
-        return Pairs(
-            np.concatenate([nothing, *(part.u for part in parts)]),
-            np.concatenate([nothing, *(part.v for part in parts)]),
-        )
+        if len(parts) <= 1:
+            return parts[0] if parts else Pairs.none(self.kind)
+        return Pairs.joined(parts)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out edges that were read: a worker reads its own parts."""
         return {name: value for name, value in vars(self).items() if name != "_whole"}
 
 
-def write_part(path: Path, names: tuple[str, str], keys: Integers) -> PartFile:
-    """Write the pairs with these keys as two columns; returns what the manifest records."""
-    table = pa.table(dict(zip(names, map(as_arrow, unpack(keys)), strict=True)))
+def write_part(
+    path: Path, names: tuple[str, str], keys: Integers, weight: Integers | None = None
+) -> PartFile:
+    """Write the pairs with these keys as two columns; returns what the manifest records.
+
+    Their weights, if there are any, are a third column.
+    """
+    columns = dict(zip(names, map(as_arrow, unpack(keys)), strict=True))
+    if weight is not None:
+        columns[WEIGHT] = as_arrow(weight)
+    table = pa.table(columns)
     content = encode_table(table)
     path.write_bytes(content)
     name = f"{path.parent.name}/{path.name}"
     return PartFile(name, keys.size, hashlib.sha256(content).hexdigest())
 
 
-def read_part(store: Place, file: PartFile, names: tuple[str, str]) -> tuple[Positions, Positions]:
-    """Read the two columns of a part, in the order of `names`.
+def read_part(store: Place, file: PartFile, names: tuple[str, ...]) -> Pairs:
+    """Read the columns of a part, in the order of `names`: two ends, and weights if it has them.
 
     Raises
     ------
@@ -311,24 +317,30 @@ def read_part(store: Place, file: PartFile, names: tuple[str, str]) -> tuple[Pos
         table = decode_table(content, path)
     except DataError as error:
         raise DataError(f"{error}\n{AGAIN}") from None
-    if table.column_names != list(names) or set(table.schema.types) != {pa.int32()}:
+    expected = [(name, pa.int64() if name == WEIGHT else pa.int32()) for name in names]
+    if list(zip(table.column_names, table.schema.types, strict=True)) != expected:
+        columns = " and ".join(f"{name} of type {type_}" for name, type_ in expected)
         raise DataError(
-            f"{path} has other columns than a part of a store: expected {' and '.join(names)} of "
-            f"type int32\n{AGAIN}"
+            f"{path} has other columns than a part of a store: expected {columns}\n{AGAIN}"
         )
-    first, second = (as_numpy(table.column(name)) for name in names)
-    return first, second
+    return Pairs(*(as_numpy(column) for column in table.columns))
 
 
-def _read_edges(kept: Kept, store: Place, file: PartFile) -> Pairs:
-    return kept.get(file.name, lambda: Pairs(*read_part(store, file, EDGES)))
+def _read_edges(kept: Kept, store: Place, kind: Kind, file: PartFile) -> Pairs:
+    names = (*EDGES, WEIGHT) if kind.weighted else EDGES
+    return kept.get(file.name, lambda: read_part(store, file, names))
 
 
 def _read_rows(
-    kept: Kept, store: Place, edges: PartFile, lower: PartFile | None, between: tuple[int, int]
+    kept: Kept,
+    store: Place,
+    kind: Kind,
+    edges: PartFile,
+    lower: PartFile | None,
+    between: tuple[int, int],
 ) -> Rows:
     first, last = between
-    u, v = _read_edges(kept, store, edges)
+    u, v = _read_edges(kept, store, kind, edges)
     if lower is None:  # one range holds all nodes, so the larger ends are in it too
         order = np.argsort(v, kind="stable")
         above, below = v[order], u[order]

@@ -12,10 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError, OutputError
 from psgraph.graph import Dropped, Roster, Snapshot
+from psgraph.graph.bound import Bound
 from psgraph.graph.formats.parquet import read_nodes
-from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.stores.part_files import AGAIN, Address, PartFile, Place, StoredParts, existing_files
 
 __all__ = [
@@ -33,7 +37,8 @@ __all__ = [
 
 MANIFEST = "psgraph-store.json"
 FORMAT = "psgraph store"
-VERSION = 1
+VERSION = 2
+"""Format of stores; those of undirected graphs without weights have format 1, as ever."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,10 @@ class StoredEntry:
         `lower` files.
     self_loops, duplicates
         Rows of the input that were dropped. Curator only.
+    owners
+        For edges with owners: how many owners have each number of edges. Private.
+    bound
+        The bound on their edges. Both are not written for streams without owners.
     """
 
     time: str | None
@@ -59,6 +68,8 @@ class StoredEntry:
     lower: tuple[PartFile, ...]
     self_loops: int
     duplicates: int
+    owners: tuple[tuple[int, int], ...] | None = None
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,8 @@ class Manifest:
     held_back
         The first period of the input that was not over, if there was one.
     kind
-        The kind of its graphs. Not written for undirected ones, whose stores have no such field.
+        The kind of its graphs. Not written for undirected ones without weights, whose stores have
+        no such fields.
     """
 
     part_nodes: int
@@ -84,10 +96,14 @@ class Manifest:
     kind: Kind = UNDIRECTED
 
     def to_json(self) -> str:
-        own = {**asdict(self), "kind": self.kind.name}
-        if self.kind == UNDIRECTED:
-            del own["kind"]
-        fields = {"format": FORMAT, "version": VERSION, **own}
+        own = asdict(self)
+        del own["kind"]
+        for entry in own["snapshots"]:
+            for name in ("owners", "bound"):
+                if entry[name] is None:
+                    del entry[name]
+        version = 1 if self.kind == UNDIRECTED else VERSION
+        fields = {"format": FORMAT, "version": version, **own, **self.kind.to_dict()}
         return json.dumps({**fields, "sha256": manifest_digest(fields)}, indent=1) + "\n"
 
     @classmethod
@@ -105,17 +121,19 @@ class Manifest:
         if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
             raise DataError(f"{path} is not the manifest of a store\n{AGAIN}")
         version = fields.pop("version", None)
-        if version != VERSION:
+        if version not in (1, VERSION):
             newer = isinstance(version, int) and version > VERSION
             remedy = "Install the newer psgraph that wrote it, or prepare" if newer else "Prepare"
             raise DataError(
-                f"{store} is a store of format {version!r}, and this psgraph reads format "
+                f"{store} is a store of format {version!r}, and this psgraph reads formats 1 to "
                 f"{VERSION}\n{remedy} the store again: psgraph prepare."
             )
         known = fields.pop("sha256", None)
-        if known != manifest_digest({"format": FORMAT, "version": VERSION, **fields}):
+        if known != manifest_digest({"format": FORMAT, "version": version, **fields}):
             raise DataError(f"{path} was changed after the store was prepared\n{AGAIN}")
-        kind = find_kind(str(fields.pop("kind", UNDIRECTED.name)))
+        kind = Kind.from_dict(fields)
+        for name in ("kind", "weights", "flows"):
+            fields.pop(name, None)
         try:
             snapshots = tuple(_entry(entry) for entry in fields.pop("snapshots"))
             return cls(snapshots=snapshots, kind=kind, **fields)
@@ -125,7 +143,16 @@ class Manifest:
 
 def _entry(fields: Mapping[str, Any]) -> StoredEntry:
     files = {name: tuple(PartFile(**file) for file in fields[name]) for name in ("edges", "lower")}
-    return StoredEntry(**{**fields, **files})
+    owners = fields.get("owners")
+    pairs = None if owners is None else tuple((int(size), int(count)) for size, count in owners)
+    bound = Bound(*fields["bound"]) if "bound" in fields else None
+    return StoredEntry(**{**fields, **files, "owners": pairs, "bound": bound})
+
+
+def _sizes(owners: tuple[tuple[int, int], ...]) -> Integers:
+    """Return the number of edges of each owner from how many owners have each number."""
+    sizes, counts = np.array(owners, dtype=np.int64).reshape(-1, 2).T
+    return np.repeat(sizes, counts)
 
 
 def manifest_digest(fields: Mapping[str, Any]) -> str:
@@ -220,6 +247,8 @@ class Store:
             parts,
             time=entry.time,
             dropped=Dropped(entry.self_loops, entry.duplicates),
+            owner_sizes=None if entry.owners is None else _sizes(entry.owners),
+            bound=entry.bound,
         )
 
 

@@ -140,6 +140,7 @@ def _without(keys: Keys, taken: Keys) -> Keys:
 
 #: Shares of the nodes. The merger joins the second and the third.
 _DEPARTMENTS = (0.24, 0.19, 0.17, 0.14, 0.11, 0.09, 0.06)
+_NAMES = ("Sales", "Engineering", "Support", "Operations", "Finance", "Research", "Legal")
 _MERGED, _GIVEN_UP = 1, 2
 _MEAN_DEGREE = 18.0
 #: Share of new ties that stay inside the department.
@@ -157,7 +158,9 @@ _JUMP = 1.6
 _FEWEST_NODES = 300
 
 
-def demo_stream(*, nodes: int = 1_600, timestamps: int = 12, seed: int = 7) -> list[Snapshot]:
+def demo_stream(
+    *, nodes: int = 1_600, timestamps: int = 12, seed: int = 7, labels: bool = False
+) -> list[Snapshot]:
     """Return a synthetic stream with communities, hubs, churn, growth and one abrupt change.
 
     Parameters
@@ -170,12 +173,17 @@ def demo_stream(*, nodes: int = 1_600, timestamps: int = 12, seed: int = 7) -> l
         stream of one has none.
     seed
         Same arguments, same stream.
+    labels
+        Whether the roster says which department everyone is in, as public labels. The edges are
+        the same. After the merger, the people of one department have the label of the other.
 
     Examples
     --------
     >>> stream = demo_stream()
     >>> len(stream), stream[0], stream[-1].time
     (12, Snapshot(1600 nodes, edges private, time='2024-01-01'), '2024-12-01')
+    >>> demo_stream(timestamps=1, labels=True)[0].roster.labels
+    NodeLabels(department: 7 values)
     """
     if nodes < _FEWEST_NODES:
         raise InvalidArgument(f"the demo stream needs at least {_FEWEST_NODES} nodes, not {nodes}")
@@ -203,5 +211,7 @@ def demo_stream(*, nodes: int = 1_600, timestamps: int = 12, seed: int = 7) -> l
             graph = PlantedGraph(merged, departments[:size], rng)
             keys = graph.extend(keys, round(_JUMP * size), inside=1.0)
         day = f"{months[timestamp]}-01"
-        stream.append(Snapshot(Roster.range(int(size)), *unpack(keys), time=day))
+        names = np.array(_NAMES)[departments[:size]]
+        roster = Roster(np.arange(size), labels={"department": names} if labels else None)
+        stream.append(Snapshot(roster, *unpack(keys), time=day))
     return stream

@@ -85,7 +85,7 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         )
     if reading.gaps is not None:
         _refuse_gaps(times, reading)
-    return Stream(
+    stream = Stream(
         lambda: nodes.checked(file_snapshots(ordered, nodes, reading)),
         length=lambda: len(ordered),
         description=description,
@@ -93,7 +93,11 @@ def _stream(files: Sequence[Path], nodes: Nodes, reading: Reading, description: 
         bad_rows=reading.bad,
         unknown=nodes.unknown,
         nodes=nodes.count,
+        kind=nodes.kind,
+        unit=None if nodes.owners is None else nodes.owners.unit,
     )
+    stream.dropped = reading.dropped(open_table(ordered[0], columns=reading.columns))
+    return stream
 
 
 def _refuse_gaps(times: Sequence[str], reading: Reading) -> None:
@@ -137,10 +141,12 @@ def file_snapshots(files: Iterable[Path], nodes: Nodes, reading: Reading) -> Ite
         ends = _ends(table, nodes, reading)
         reading.check(table)
         columns = nodes.id_columns(table, ends, text=text or None, fixed=reading.bad.skipping)
+        columns |= nodes.further_columns(table, reading.weight(table), *ends)
         gathered = nodes.gather(stem(file), (columns["u"][1], columns["v"][1]))
         for batch in reading.bad.read(table, columns):
             _refuse_lookalikes(table, batch.columns["u"], batch.columns["v"])
-            gathered.add(batch.columns["u"], batch.columns["v"])
+            further = (batch.columns.get(name) for name in ("weight", "owner"))
+            gathered.add(batch.columns["u"], batch.columns["v"], *further)
         snapshot = gathered.snapshot()
         if snapshot.parts.edge_count:
             if text not in (None, snapshot.roster.strings):
@@ -184,11 +190,11 @@ def _ends(table: TableFile, nodes: Nodes, reading: Reading) -> tuple[int, int]:
 
 def _refuse_ambiguous(table: TableFile, ends: tuple[int, int], nodes: Nodes) -> None:
     """Refuse a first line of column names that could as well be an edge between two nodes."""
-    if isinstance(table, ParquetFile) or nodes.roster is None or not nodes.everyone.strings:
+    if isinstance(table, ParquetFile) or nodes.roster is None:
         return
     assert table.names is not None
-    first = [table.names[index] for index in ends]
-    if (nodes.everyone.positions(first) >= 0).all():
+    head, tail = ([table.names[index]] for index in ends)
+    if all((found >= 0).all() for found in nodes.everyone.ends(head, tail)):
         raise DataError(
             f"{table.name}: the first line may be column names or an edge, since nodes have the "
             "same names\nUse other column names, such as source,target.",

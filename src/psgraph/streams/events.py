@@ -38,6 +38,9 @@ __all__ = ["event_stream"]
 #: Rows that are sorted in memory at once.
 RUN_ROWS = 1 << 20
 
+_FURTHER = ("weight", "owner")
+"""The columns that a table may have beside both ends and the time."""
+
 NEVER = np.iinfo(np.int64).max
 
 
@@ -85,7 +88,10 @@ def event_stream(
         bad_rows=reading.bad,
         unknown=nodes.unknown,
         nodes=nodes.count,
+        kind=nodes.kind,
+        unit=None if nodes.owners is None else nodes.owners.unit,
     )
+    stream.dropped = reading.dropped(table)
     stream.column_words = describe_columns(table.names, source.columns)
     stream.remarks = span.remarks()
     return stream
@@ -151,7 +157,8 @@ class _Source:
         if reading.bad.skipping and not table.typed:
             type_ = pa.string()  # each row is read by itself; the first one decides nothing
         ids = nodes.id_columns(table, ends, fixed=reading.bad.skipping)
-        self.columns: Columns = {**ids, "time": (self._time, type_)}
+        further = nodes.further_columns(table, reading.weight(table), *ends, self._time)
+        self.columns: Columns = {**ids, "time": (self._time, type_), **further}
         self._sorted: bool | None = None
         self._first_event = NEVER
 
@@ -187,7 +194,7 @@ class _Source:
                 yield finished()
                 period, gathered = period + 1, None
             gathered = gathered or begin()
-            gathered.add(events.heads, events.tails)
+            gathered.add(events.heads, events.tails, events.weight, events.owner)
         while period is not None and period <= span.last(
             period if last_event is None else last_event
         ):
@@ -229,9 +236,11 @@ class _Source:
             self._bad.counts["later"] += len(batch) - len(kept)
             if len(kept):
                 ends = kept.columns["u"], kept.columns["v"]
+                weight, owner = (kept.columns.get(name) for name in _FURTHER)
                 times = _scaled(kept.columns["time"], self._span.every)[0]
                 self._first_event = min(times.min(initial=NEVER), self._first_event)
-                yield _Rows(self._span.every.numbers(times), *ends, kept.locate)
+                numbers = self._span.every.numbers(times)
+                yield _Rows(numbers, *ends, weight, owner, kept.locate)
 
     def _in_time(self, batch: Batch) -> Batch:
         """Return the rows that are not for a later run; all times can be read."""
@@ -301,6 +310,8 @@ class _Rows(NamedTuple):
     periods: Integers
     heads: pa.Array
     tails: pa.Array
+    weight: pa.Array | None = None
+    owner: pa.Array | None = None
     locate: Callable[[int], str] = lambda _: ""
 
     def pieces(self) -> Iterator[_Events]:
@@ -311,6 +322,8 @@ class _Rows(NamedTuple):
                 int(self.periods[start]),
                 self.heads[start:stop],
                 self.tails[start:stop],
+                None if self.weight is None else self.weight[start:stop],
+                None if self.owner is None else self.owner[start:stop],
                 partial(self.locate, start),
             )
 
@@ -321,6 +334,8 @@ class _Events(NamedTuple):
     period: int
     heads: pa.Array
     tails: pa.Array
+    weight: pa.Array | None = None
+    owner: pa.Array | None = None
     place: Callable[[], str] = lambda: ""
     """Returns where in the table the first of them is."""
 
@@ -356,7 +371,9 @@ def _in_order(table: Iterable[_Rows]) -> Iterator[_Events]:
             for period in sorted(pieces):
                 for number in pieces[period]:
                     piece = file.get_batch(number)
-                    yield _Events(period, piece["u"], piece["v"])
+                    names = piece.schema.names
+                    weight, owner = (piece[name] if name in names else None for name in _FURTHER)
+                    yield _Events(period, piece["u"], piece["v"], weight, owner)
 
 
 def _spool(runs: Iterable[_Rows], path: Path) -> dict[int, list[int]]:
@@ -368,7 +385,11 @@ def _spool(runs: Iterable[_Rows], path: Path) -> dict[int, list[int]]:
         for run in runs:
             check_space(path.parent, run.heads.nbytes + run.tails.nbytes)
             for each in run.pieces():
-                batch = pa.RecordBatch.from_arrays([each.heads, each.tails], names=["u", "v"])
+                columns = {"u": each.heads, "v": each.tails}
+                for name in _FURTHER:
+                    if getattr(each, name) is not None:
+                        columns[name] = getattr(each, name)
+                batch = pa.RecordBatch.from_pydict(columns)
                 if writer is None:
                     writer = pa.ipc.new_file(str(path), batch.schema)
                 writer.write_batch(batch)
@@ -399,8 +420,10 @@ def _sorted(gathered: list[_Rows]) -> _Rows:
         return gathered[0]
     periods = np.concatenate([rows.periods for rows in gathered])
     order = np.argsort(periods, kind="stable")
-    heads, tails = (
-        pa.concat_arrays([getattr(rows, side) for rows in gathered]).take(pa.array(order))
-        for side in ("heads", "tails")
+    heads, tails, weight, owner = (
+        None
+        if getattr(gathered[0], name) is None
+        else pa.concat_arrays([getattr(rows, name) for rows in gathered]).take(pa.array(order))
+        for name in ("heads", "tails", *_FURTHER)
     )
-    return _Rows(periods[order], heads, tails)
+    return _Rows(periods[order], heads, tails, weight, owner)

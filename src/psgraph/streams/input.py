@@ -8,7 +8,7 @@ import inspect
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -18,9 +18,12 @@ from typing import Any, ParamSpec, TypeVar
 from psgraph._runtime.durable import as_path, check_target
 from psgraph._runtime.resources import clear_scratch, scratch_directory, scratch_place
 from psgraph.errors import DataError, InvalidArgument, OutputError, RosterError
+from psgraph.graph.bound import Bound
+from psgraph.graph.formats.features import dropped_features
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
 from psgraph.graph.parts import PART_NODES, MemoryParts
+from psgraph.privacy.unit import Owner
 from psgraph.stores import Store, is_store, new_store, open_store, refuse_unfinished
 from psgraph.stores.part_files import Address, Place, as_place
 from psgraph.stores.store import check_free, copy_store
@@ -38,7 +41,7 @@ from psgraph.streams.time_source import as_time_source
 from psgraph.streams.times import Time
 from psgraph.streams.timestamps import TimesLike, read_times
 
-__all__ = ["Prepared", "nodes_of", "prepare", "read_stream"]
+__all__ = ["Prepared", "nodes_of", "prepare", "read_stream", "unit_of_store"]
 
 #: Types of parameters, so that the annotations of `read_stream` can be resolved.
 _TYPES = RosterLike, SnapshotStore, Time, TimesLike, Mapping
@@ -150,7 +153,11 @@ def read_stream(options: InputOptions) -> Stream:
     if not isinstance(source, str | PathLike):
         options.check("graphs")
         times = None if options.times is None else read_times(options.times)
-        return iterable_stream(source, nodes_of(options), times=times)
+        stream = iterable_stream(source, nodes_of(options), times=times)
+        if isinstance(source, Sequence | Mapping) and len(source):
+            first = source[0] if isinstance(source, Sequence) else next(iter(source.values()))
+            stream.dropped = options.dropped(dropped_features(first))  # by its type
+        return stream
     place = as_place(source)
     if isinstance(place, Address) or is_store(place):
         options.check("store")
@@ -178,20 +185,38 @@ def nodes_of(options: InputOptions) -> Nodes:
     roster = options.roster
     if isinstance(roster, str | PathLike):
         roster = read_roster(
-            roster, column=options.roster_column, header=options.roster_header, ids=options.ids
+            roster,
+            column=options.roster_column,
+            header=options.roster_header,
+            ids=options.ids,
+            labels=options.labels,
         )
     elif options.roster_column is not None or options.roster_header is not None:
         raise InvalidArgument(
             "roster_column and roster_header are for the path of a roster file\nLeave them out."
         )
+    elif options.labels is not None:
+        raise InvalidArgument(
+            "labels names columns of a roster file\n"
+            "Give the labels with the ids: roster=psgraph.Roster(ids, labels=frame)."
+        )
+    kind, store = options.graph_kind(), None if options.cumulative else options.store
+    if store is not None:
+        store.kind = kind
+    sides = None
+    if options.left is not None and options.right is not None:
+        sides = options.left, options.right
     return Nodes.choose(
         roster,
         options.roster_from_edges,
         options.nodes_are_public,
+        sides=sides,
+        kind=kind,
+        unit=options.unit(),
         ids=options.ids,
         unknown=options.unknown_nodes,
         unknown_to=options.unknown_nodes_to,
-        store=None if options.cumulative else options.store,
+        store=store,
     )
 
 
@@ -260,6 +285,8 @@ def _stored(path: Place, nodes: Nodes) -> Stream:
         )
     if nodes.roster is not None:
         _refuse_other_roster(store, nodes)
+    bound = _bound_of(store)
+    _refuse_other_bound(path, bound, nodes)
     stream = Stream(
         lambda: iter(store),
         length=lambda: len(store),
@@ -267,9 +294,41 @@ def _stored(path: Place, nodes: Nodes) -> Stream:
         times=as_time_source(store.manifest.times),
         prepared=True,
         nodes=max((entry.nodes for entry in store.manifest.snapshots), default=None),
+        kind=store.manifest.kind,
+        unit=_unit_of(store),
     )
     stream.held_back = store.manifest.held_back
     return stream
+
+
+def unit_of_store(source: str | PathLike[str]) -> Owner | None:
+    """Return the owners that a store was prepared for, if edges have owners."""
+    return _unit_of(open_store(as_place(source)))
+
+
+def _unit_of(store: Store) -> Owner | None:
+    bound = _bound_of(store)
+    return None if bound is None else Owner(*bound[:2], store.manifest.kind.flows)
+
+
+def _bound_of(store: Store) -> Bound | None:
+    first = store.manifest.snapshots[:1]
+    return first[0].bound if first else None
+
+
+def _refuse_other_bound(path: Place, bound: Bound | None, nodes: Nodes) -> None:
+    """Refuse owners that are not those the store was prepared for."""
+    unit = None if nodes.owners is None else nodes.owners.unit
+    if unit is not None and (bound is None or bound[:2] != (unit.column, unit.at_most)):
+        found = "without owners"
+        if bound is not None:
+            found = f"for the owners in column {bound.column!r}, at most {bound.at_most} edges each"
+        raise InvalidArgument(
+            f"{path} was prepared {found}\n"
+            "Leave out owner and at_most (--owner, --at-most) to use it as it is, or prepare it "
+            "again with them.",
+            code="owner",
+        )
 
 
 def _refuse_other_roster(store: Store, nodes: Nodes) -> None:

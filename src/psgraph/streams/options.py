@@ -10,14 +10,17 @@ This module imports nothing heavy: ``psgraph publish --help`` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from psgraph.errors import InvalidArgument
+from psgraph.streams.option import InputOption, SourceKind, chosen_owner, refuse_contradictions
 
 if TYPE_CHECKING:
+    from psgraph.graph.kind import Kind
+    from psgraph.privacy.unit import Owner
     from psgraph.streams.nodes import RosterLike
     from psgraph.streams.overflow import SnapshotStore
     from psgraph.streams.times import Time
@@ -26,10 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DROPPING",
     "OPTIONS",
-    "InputOption",
     "InputOptions",
-    "SourceKind",
-    "refuse_contradictions",
 ]
 
 #: What is said when edges outside the roster are dropped. It depends on no edge.
@@ -37,118 +37,6 @@ DROPPING = (
     "Edges with an end outside the roster are dropped: the roster decides which edges are "
     "published about and protected. It is public, so it must not be chosen by looking at the edges."
 )
-
-SourceKind = Literal["table", "events", "files", "graphs", "store", "inbox"]
-Form = Literal["text", "flag", "choice", "path", "times", "period", "curator file"]
-
-_SOURCES: Mapping[SourceKind, str] = {
-    "table": "a table t, u, v",
-    "events": "a table of events",
-    "files": "one file per timestamp",
-    "graphs": "a list of graphs",
-    "store": "a store",
-    "inbox": "an inbox",
-}
-_EVERYWHERE = frozenset(_SOURCES)
-
-
-@dataclass(frozen=True)
-class InputOption:
-    """What is known about an option beside its type.
-
-    Attributes
-    ----------
-    doc
-        The paragraph in the documentation of `read_stream`.
-    flag
-        Its name on the command line; empty for an option of Python only.
-    help
-        What ``--help`` says.
-    form
-        What it takes. A "curator file" holds private values: it must not be among releases.
-    comment, example
-        What `psgraph init` writes: above the key, and as its value if it is not given.
-    sources
-        The kinds of sources it can be used with.
-    needs, excludes
-        Options that have to be given as well, or must not, with remedies that name {options}.
-    watch_help
-        What ``psgraph watch --help`` says, where that differs. It `needs` no other option there.
-    switches_to
-        The value that a flag stands for.
-    """
-
-    doc: str
-    flag: str = ""
-    help: str = ""
-    metavar: str | None = None
-    form: Form = "text"
-    choices: tuple[str, ...] = ()
-    comment: str = ""
-    example: str | bool = True
-    sources: Collection[SourceKind] = _EVERYWHERE
-    needs: Mapping[str, str] = field(default_factory=dict)
-    excludes: Mapping[str, str] = field(default_factory=dict)
-    watch_help: str = ""
-    switches_to: bool = True
-    name: str = ""
-    default: Any = None
-
-    @property
-    def key(self) -> str:
-        """Its name in a configuration file."""
-        return self.flag.removeprefix("--").replace("-", "_")
-
-    def is_given(self, value: Any) -> bool:
-        """Whether a value was chosen by the user."""
-        if isinstance(self.default, str):
-            return bool(value != self.default)
-        if isinstance(value, bool):
-            return value == self.switches_to
-        return value is not None
-
-
-def refuse_contradictions(
-    given: Mapping[str, tuple[InputOption, Any]],
-    names: Mapping[str, str],
-    kind: SourceKind | None,
-) -> None:
-    """Refuse unknown choices and options that contradict each other or the source.
-
-    Parameters
-    ----------
-    given
-        The options that were chosen, with their values.
-    names
-        How a message names each option of the table.
-    kind
-        What the source is, if that is known.
-
-    Raises
-    ------
-    InvalidArgument
-        The options can't be used together.
-    """
-    for name, (option, value) in given.items():
-        shown = names[name]
-        if option.choices and value not in option.choices:
-            raise InvalidArgument(
-                f"{shown}={value!r} is unknown\nGive one of: {', '.join(option.choices)}."
-            )
-        for other, remedy in option.excludes.items():
-            if other in given:
-                fact = f"{names[other]} and {shown} contradict each other"
-                raise InvalidArgument(f"{fact}\n{remedy.format(**names)}")
-        for other, remedy in option.needs.items():
-            if other not in given and not (kind == "inbox" and option.watch_help):
-                fact = f"{shown} needs {names[other]}"
-                raise InvalidArgument(f"{fact}\n{remedy.format(**names)}")
-    for name, (option, _) in given.items():
-        if kind is not None and kind not in option.sources:
-            raise InvalidArgument(
-                f"{names[name]} can't be used with {_SOURCES[kind]}\nLeave it out."
-            )
-
 
 # ruff: noqa: RUF009 (`_option` returns a field)
 
@@ -181,6 +69,99 @@ class InputOptions:
         comment="The public list of nodes, one id per row",
         example="nodes.csv",
     )
+    left: RosterLike | None = _option(
+        None,
+        "Instead of a roster, for two-sided graphs: the public nodes that ``u`` comes from, given "
+        "like a roster. Sides are name spaces of their own.",
+        flag="--left",
+        metavar="FILE",
+        form="path",
+        help="Two-sided graphs: the public list of the nodes that u comes from, such as users.",
+        comment="Two-sided graphs: the nodes that u comes from",
+        example="users.csv",
+        needs={"right": "Give the nodes of both sides, or {roster} for edges between alike nodes."},
+        excludes={"roster": "Two-sided graphs have {left} and {right}, others have {roster}."},
+    )
+    right: RosterLike | None = _option(
+        None,
+        "The public nodes that ``v`` comes from; see `left`.",
+        flag="--right",
+        metavar="FILE",
+        form="path",
+        help="Two-sided graphs: the public list of the nodes that v comes from, such as items.",
+        comment="Two-sided graphs: the nodes that v comes from",
+        example="items.csv",
+        needs={"left": "Give the nodes of both sides, or {roster} for edges between alike nodes."},
+        excludes={"roster": "Two-sided graphs have {left} and {right}, others have {roster}."},
+    )
+    kind: str | None = _option(
+        None,
+        '``"undirected"``, ``"directed"`` (u → v and v → u are different edges), or '
+        '``"two-sided"``, which goes without saying where `left` and `right` are given. Without '
+        "it edges are undirected, and if the input says more, certificates say that it is left "
+        "out.",
+        flag="--directed",
+        config_key="kind",
+        form="choice",
+        choices=("undirected", "directed", "two-sided"),
+        switches={
+            "directed": "u → v and v → u are different edges. Without it releases are undirected.",
+            "undirected": "Publish who is connected with whom although the input has a direction.",
+            "two-sided": "With --roster-from-edges: u and v come from two sides. Not needed with "
+            "--left and --right.",
+        },
+        help="Which pairs of nodes can be edges.",
+        comment="undirected, directed or two-sided",
+        example="directed",
+    )
+    weights: int | str | None = _option(
+        None,
+        "Publish weights from 1 to this integer; larger ones count as this one. The weight of an "
+        "edge is the sum of the column ``weight`` over its rows, or the number of its rows. "
+        '``"none"`` leaves weights out without a word about it in certificates.',
+        flag="--weights",
+        metavar="W",
+        form="number",
+        help="Publish weights up to W: the column 'weight', or the number of rows of an edge. "
+        "Without it releases are unweighted; 'none' says that this is meant.",
+        comment="Publish weights up to this",
+        example="64",
+    )
+    owner: str | None = _option(
+        None,
+        "Protect all rows of an owner, such as a person, instead of an edge: the column that says "
+        'whose row it is; ``"u"`` or ``"v"`` if an end of each edge is its owner.',
+        flag="--owner",
+        metavar="COLUMN",
+        help="Protect all rows of an owner, such as a person, instead of an edge: the column that "
+        "says whose row it is; u or v for an end.",
+        comment="Protect all rows of a person: the column that says whose row it is",
+        example="rider",
+        needs={"at_most": "Say how many edges of an owner are used: {at_most}."},
+        excludes={"cumulative": "No window would cover edges of an owner that stay for ever."},
+    )
+    at_most: int | str | None = _option(
+        None,
+        "How many distinct edges of an owner are used at a timestamp, with `flows` how many rows. "
+        "Which ones depends on the owner and the pair alone. Noise grows with it: 1 or 2 is usual.",
+        flag="--at-most",
+        metavar="N",
+        form="number",
+        help="Use at most N distinct edges (with --flows: rows) of an owner at a timestamp; 1 or 2 "
+        "is usual. 'psgraph plan' shows what it costs.",
+        comment="How many edges of a person are used at a timestamp",
+        example="2",
+        needs={"owner": "It bounds what an owner contributes. Give {owner} as well."},
+    )
+    flows: bool = _option(
+        False,
+        "Publish how many rows go from u to v, of a directed or two-sided stream; no weights.",
+        flag="--flows",
+        form="flag",
+        help="Publish how many rows go from u to v, as for trips between zones.",
+        comment="Every row counts: publish how many go from u to v",
+        excludes={"weights": "With {flows} the weight of an edge is its number of rows."},
+    )
     roster_column: str | None = _option(
         None,
         "For the path of a roster: the column of ids.",
@@ -202,6 +183,19 @@ class InputOptions:
         needs={"roster": "It says how to read a roster. Give {roster} as well."},
         excludes={"roster_column": "Keep one of them."},
     )
+    labels: str | Iterable[str] | None = _option(
+        None,
+        "For the path of a roster: the columns with public labels of the nodes, such as "
+        '``"department,site"``. They are published as they are, and must not be computed from the '
+        "edges: communities, activity or degrees of the private graph would leak.",
+        flag="--labels",
+        metavar="NAME,…",
+        help="Columns of the roster with public labels of the nodes, such as department,site. They "
+        "are published as they are and must not be computed from the edges.",
+        comment="Columns of the roster with public labels, not computed from the edges",
+        example="department",
+        needs={"roster": "Labels are columns of the roster. Give {roster} as well."},
+    )
     roster_from_edges: bool = _option(
         False,
         "Instead of a roster: the nodes of each snapshot are those that have an edge in it. This "
@@ -212,7 +206,10 @@ class InputOptions:
         "presence is then public: everyone learns who has an edge at each timestamp. It is what "
         "the paper does.",
         comment="Instead of a roster: makes node presence public",
-        excludes={"roster": "Keep {roster}, unless node presence is public."},
+        excludes={
+            "roster": "Keep {roster}, unless node presence is public.",
+            "left": "Keep {left} and {right}, unless node presence is public.",
+        },
     )
     nodes_are_public: bool = _option(
         False,
@@ -350,7 +347,7 @@ class InputOptions:
         metavar="u=NAME,v=NAME,…",
         help="Which columns hold the two ends and the time: u=caller,v=callee,time=start (or t=…). "
         "Numbers count columns from 1. Recognised without it: u and v, source and target, src and "
-        "dst, from and to; time, timestamp, date, datetime; t.",
+        "dst, from and to; time, timestamp, date, datetime; t; weight.",
         comment="Which columns hold what: u=caller,v=callee,time=start",
         example="u=caller,v=callee,time=start",
         sources=_ROWS,
@@ -403,7 +400,7 @@ class InputOptions:
         comment="Edges with an end outside the roster: refuse or drop",
         example="drop",
         sources=_ROWS,
-        needs={"roster": "It is about ids that are not on the roster. Give {roster} as well."},
+        excludes={"roster_from_edges": "Without a roster no id is unknown. Leave it out."},
     )
     unknown_nodes_to: str | PathLike[str] | None = _option(
         None,
@@ -415,13 +412,56 @@ class InputOptions:
         comment="Curator only: ids that are not on the roster",
         example="unknown-nodes.csv",
         sources=_ROWS,
-        needs={"roster": "It lists ids that are not on the roster. Give {roster} as well."},
+        excludes={"roster_from_edges": "Without a roster no id is unknown. Leave it out."},
     )
     store: SnapshotStore | None = _option(
         None,
         "Where the edges of snapshots are written while they are read; see `psgraph.prepare`. "
         "They stay in memory unless given. The source is then read once.",
     )
+
+    def graph_kind(self) -> Kind:
+        """Return the kind of the graphs, as the options say.
+
+        Raises
+        ------
+        InvalidArgument
+            The options contradict each other, or the largest weight is no integer.
+        """
+        from psgraph.graph.kind import DIRECTED, KINDS, TWO_SIDED, UNDIRECTED
+
+        sides = self.left is not None
+        if sides and self.kind not in (None, "two-sided"):
+            raise InvalidArgument(
+                f"left and right (--left, --right) were given, and kind={self.kind!r}\n"
+                "Two rosters are for two-sided graphs. Leave one of them out."
+            )
+        if self.kind == "two-sided" and self.roster is not None:
+            raise InvalidArgument(
+                "two-sided graphs have two rosters\nGive left and right (--left, --right)."
+            )
+        kind = TWO_SIDED if sides else KINDS.get(self.kind or "undirected", UNDIRECTED)
+        assert kind in (UNDIRECTED, DIRECTED, TWO_SIDED)
+        if self.flows:
+            return kind.with_flows()
+        if self.weights is None or self.weights == "none":
+            return kind
+        text = str(self.weights)
+        largest = int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else text
+        return kind.with_weights(largest)  # type: ignore[arg-type]
+
+    def unit(self) -> Owner | None:
+        """Return the owner whose rows are protected together; None if that is an edge."""
+        if self.owner is None or self.at_most is None:
+            return None
+        facts = {"flows": self.flows, "ordered": self.graph_kind().sides == 2}
+        return chosen_owner(self.owner, self.at_most, listed=not self.roster_from_edges, **facts)
+
+    def dropped(self, found: Collection[str]) -> tuple[str, ...]:
+        """Return what of the things an input says about edges is left out without a word."""
+        said = {"direction": self.kind is not None or self.left is not None}
+        said["weights"] = self.weights is not None or self.flows
+        return tuple(each for each in ("direction", "weights") if each in found and not said[each])
 
     def keywords(self) -> dict[str, Any]:
         """Return all options as keywords of `psgraph.read_stream`."""

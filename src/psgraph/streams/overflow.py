@@ -13,15 +13,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
 
-from psgraph._runtime.arrays import Positions
+from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.resources import scratch_directory, writing_scratch
-from psgraph.graph import Roster, Snapshot
+from psgraph.graph import UNDIRECTED, Dropped, Kind, Roster, Snapshot
+from psgraph.graph.bound import Bound
+from psgraph.graph.formats.columns import as_numpy
 from psgraph.graph.formats.tables import column_positions
+from psgraph.graph.graphs import checked_weights
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.stores import SnapshotWriter, Store, StoreWriter
 from psgraph.stores.part_files import StoredParts
@@ -29,13 +32,16 @@ from psgraph.stores.store import StoredEntry
 from psgraph.stores.writer import RUN_KEYS
 
 __all__ = [
+    "LOOKED_UP",
     "MOST_HELD",
     "EdgeWriter",
+    "Gathered",
     "Gathering",
     "Held",
     "InMemory",
     "InStore",
     "Overflow",
+    "Rows",
     "SnapshotStore",
 ]
 
@@ -46,13 +52,29 @@ MOST_HELD = 1 << 23
 #: Rows whose ids are looked up together: a look-up may have to go over the whole roster.
 LOOKED_UP = 1 << 20
 
-Prepare = Callable[[pa.ChunkedArray, pa.ChunkedArray], tuple[pa.ChunkedArray, pa.ChunkedArray]]
+
+class Rows(NamedTuple):
+    """Rows of a table: two columns of ids, those of weights and of owners if there are any."""
+
+    heads: pa.ChunkedArray
+    tails: pa.ChunkedArray
+    weight: pa.ChunkedArray | None = None
+    owner: pa.ChunkedArray | None = None
+
+
+Prepare = Callable[[Rows], Rows]
 
 
 class Gathering(Protocol):
     """Takes the rows of one snapshot, and makes the snapshot of them."""
 
-    def add(self, heads: pa.Array, tails: pa.Array) -> None:
+    def add(
+        self,
+        heads: pa.Array,
+        tails: pa.Array,
+        weight: pa.Array | None = None,
+        owner: pa.Array | None = None,
+    ) -> None:
         """Add rows."""
         ...
 
@@ -64,40 +86,87 @@ class Gathering(Protocol):
 class EdgeWriter(Protocol):
     """Takes the edges of one snapshot as positions, and makes the snapshot of them."""
 
-    def add(self, a: Positions, b: Positions) -> None: ...
+    def add(self, a: Positions, b: Positions, weight: Integers | None = None) -> None: ...
 
-    def finish(self) -> Snapshot: ...
+    def finish(
+        self,
+        *,
+        dropped: Dropped | None = None,
+        owner_sizes: Integers | None = None,
+        bound: Bound | None = None,
+    ) -> Snapshot: ...
 
 
 class SnapshotStore(Protocol):
-    """Where readers write edges to: `psgraph.stores.StoreWriter`, or `Overflow`."""
+    """Where readers write edges to: `psgraph.stores.StoreWriter`, or `Overflow`.
+
+    Attributes
+    ----------
+    kind
+        The kind of all snapshots; readers set it before the first.
+    """
+
+    kind: Kind
 
     def begin(self, roster: Roster, *, time: str | None) -> EdgeWriter:
         """Start the next snapshot."""
         ...
 
 
-class InMemory:
+class Gathered:
+    """Rows that were added so far."""
+
+    def __init__(self) -> None:
+        self._heads: list[pa.Array] = []
+        self._tails: list[pa.Array] = []
+        self._weights: list[pa.Array] = []
+        self._owner_columns: list[pa.Array] = []
+
+    def add(
+        self,
+        heads: pa.Array,
+        tails: pa.Array,
+        weight: pa.Array | None = None,
+        owner: pa.Array | None = None,
+    ) -> None:
+        """Add rows."""
+        self._heads.append(heads)
+        self._tails.append(tails)
+        for column, gathered in ((weight, self._weights), (owner, self._owner_columns)):
+            if column is not None:
+                gathered.append(column)
+
+    def rows(self, types: tuple[pa.DataType | None, pa.DataType | None] = (None, None)) -> Rows:
+        """Return all rows."""
+        further = (
+            pa.chunked_array(each) if each else None
+            for each in (self._weights, self._owner_columns)
+        )
+        return Rows(
+            pa.chunked_array(self._heads, types[0]),
+            pa.chunked_array(self._tails, types[1]),
+            *further,
+        )
+
+    def take(self, types: tuple[pa.DataType | None, pa.DataType | None]) -> Rows:
+        """Return all rows, and start again without any."""
+        rows = self.rows(types)
+        for gathered in (self._heads, self._tails, self._weights, self._owner_columns):
+            gathered.clear()
+        return rows
+
+
+class InMemory(Gathered):
     """Keeps all rows until the snapshot is built."""
 
     def __init__(
-        self,
-        types: tuple[pa.DataType, pa.DataType],
-        build: Callable[[pa.ChunkedArray, pa.ChunkedArray], Snapshot],
+        self, types: tuple[pa.DataType, pa.DataType], build: Callable[[Rows], Snapshot]
     ) -> None:
+        super().__init__()
         self._types, self._build = types, build
-        self._heads: list[pa.Array] = []
-        self._tails: list[pa.Array] = []
-
-    def add(self, heads: pa.Array, tails: pa.Array) -> None:
-        self._heads.append(heads)
-        self._tails.append(tails)
 
     def snapshot(self) -> Snapshot:
-        return self._build(
-            pa.chunked_array(self._heads, self._types[0]),
-            pa.chunked_array(self._tails, self._types[1]),
-        )
+        return self._build(self.rows(self._types))
 
 
 class InStore:
@@ -115,26 +184,33 @@ class InStore:
     ) -> None:
         self._roster, self._prepare = roster, prepare
         self._writer = store.begin(roster, time=time)
-        self._heads: list[pa.Array] = []
-        self._tails: list[pa.Array] = []
-        self._rows = 0
+        self._gathered, self._size = Gathered(), 0
 
-    def add(self, heads: pa.Array, tails: pa.Array) -> None:
-        self._heads.append(heads)
-        self._tails.append(tails)
-        self._rows += len(heads)
-        if self._rows >= LOOKED_UP:
+    def add(
+        self,
+        heads: pa.Array,
+        tails: pa.Array,
+        weight: pa.Array | None = None,
+        owner: pa.Array | None = None,
+    ) -> None:
+        self._gathered.add(heads, tails, weight, owner)
+        self._size += len(heads)
+        if self._size >= LOOKED_UP:
             self._look_up()
 
     def snapshot(self) -> Snapshot:
-        if self._rows:
+        if self._size:
             self._look_up()
         return self._writer.finish()
 
     def _look_up(self) -> None:
-        columns = self._prepare(pa.chunked_array(self._heads), pa.chunked_array(self._tails))
-        self._heads, self._tails, self._rows = [], [], 0
-        self._writer.add(*column_positions(*columns, self._roster))
+        heads, tails, weight, _ = self._prepare(self._gathered.rows())
+        self._gathered, self._size = Gathered(), 0
+        ends = column_positions(heads, tails, self._roster)
+        if weight is None:
+            self._writer.add(*ends)
+        else:
+            self._writer.add(*ends, checked_weights(as_numpy(weight), len(heads)))
 
 
 class Overflow:
@@ -160,6 +236,7 @@ class Overflow:
     """
 
     def __init__(self, *, most: int | None = None, run_keys: int = RUN_KEYS) -> None:
+        self.kind = UNDIRECTED
         self._most = MOST_HELD if most is None else most
         self._run_keys = run_keys
         self._size = 0
@@ -209,7 +286,9 @@ class Overflow:
         """The store in the scratch directory, created when it is first used."""
         if self._disk is None:
             directory = self._scratch.enter_context(scratch_directory())
-            self._disk = StoreWriter(directory, part_nodes=PART_NODES, run_keys=self._run_keys)
+            self._disk = StoreWriter(
+                directory, part_nodes=PART_NODES, run_keys=self._run_keys, kind=self.kind
+            )
         return self._disk
 
 
@@ -218,15 +297,15 @@ class OverflowWriter:
 
     def __init__(self, overflow: Overflow, roster: Roster, *, time: str | None) -> None:
         self._overflow, self._roster, self._time = overflow, roster, time
-        self._gathered: list[tuple[Positions, Positions]] = []
+        self._gathered: list[tuple[Positions, Positions, Integers | None]] = []
         self._rows = 0
         self._disk: SnapshotWriter | None = None
 
-    def add(self, a: Positions, b: Positions) -> None:
+    def add(self, a: Positions, b: Positions, weight: Integers | None = None) -> None:
         """Add edges as positions of their ends."""
         self._roster.refuse_outside(a, b, time=self._time)
         self._rows += a.size
-        self._gathered.append((a, b))
+        self._gathered.append((a, b, weight))
         if self._disk is None and self._overflow.fits(self._rows):
             return
         with writing_scratch():
@@ -236,15 +315,34 @@ class OverflowWriter:
                 self._disk.add(*ends)
         self._gathered = []
 
-    def finish(self) -> Snapshot:
+    def finish(
+        self,
+        *,
+        dropped: Dropped | None = None,
+        owner_sizes: Integers | None = None,
+        bound: Bound | None = None,
+    ) -> Snapshot:
         """Return the snapshot of all edges added."""
         if self._disk is None:
             nothing = np.empty(0, dtype=np.int32)
-            ends = zip((nothing, nothing), *self._gathered, strict=True)
+            u, v = (
+                np.concatenate([nothing, *(row[end] for row in self._gathered)]) for end in (0, 1)
+            )
+            weights = [row[2] for row in self._gathered if row[2] is not None]
             self._gathered = []
-            return Snapshot(self._roster, *map(np.concatenate, ends), time=self._time)
+            return Snapshot(
+                self._roster,
+                u,
+                v,
+                time=self._time,
+                kind=self._overflow.kind,
+                weight=np.concatenate(weights) if weights else None,
+                dropped=dropped,
+                owner_sizes=owner_sizes,
+                bound=bound,
+            )
         with writing_scratch():
-            snapshot = self._disk.finish()
+            snapshot = self._disk.finish(dropped=dropped, owner_sizes=owner_sizes, bound=bound)
         if not self._overflow.reads_ahead:
             _remove_with(snapshot, self._overflow.disk.directory)
         return snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,15 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from psgraph.errors import DataError, RosterError
-from psgraph.graph import Roster
+from psgraph.graph import Roster, TwoSidedRoster
 from psgraph.graph.formats.columns import HEADER_WORDS
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.text import TextFile
+from psgraph.graph.labels import LabelsLike, NodeLabels, label_names, stay_labels
 from psgraph.graph.roster import Ids, as_ids
 from psgraph.streams.times import Time, as_integer, instant
 
-__all__ = ["TimedRoster", "read_roster"]
+__all__ = ["TimedRoster", "TimedSides", "read_roster"]
 
 _BOUNDS = ("from", "until")
 
@@ -50,6 +51,10 @@ class TimedRoster:
     starts, ends
         A stay lasts from its start up to its end (exclusive); None leaves that side open.
         Integers, or ISO dates and datetimes (without a zone: UTC).
+    labels
+        Public facts about the nodes during each stay: a data frame or a mapping of columns, with
+        a row for each stay. A node that changes its label has two stays. They must not be computed
+        from the edges; see `psgraph.graph.labels`.
 
     Examples
     --------
@@ -61,7 +66,12 @@ class TimedRoster:
     """
 
     def __init__(
-        self, ids: ArrayLike, starts: Sequence[Time | None], ends: Sequence[Time | None]
+        self,
+        ids: ArrayLike,
+        starts: Sequence[Time | None],
+        ends: Sequence[Time | None],
+        *,
+        labels: LabelsLike | None = None,
     ) -> None:
         try:
             array = as_ids(ids)
@@ -71,6 +81,9 @@ class TimedRoster:
             raise RosterError("roster: every id needs a start and an end (None leaves it open)")
         order = np.argsort(array, kind="stable")
         self._ids = array[order]
+        self._labels: NodeLabels | None = None
+        if labels is not None:
+            self._labels = stay_labels(labels, order)
         self._bounds = [starts[i] for i in order], [ends[i] for i in order]
         given = [time for side in self._bounds for time in side if time is not None]
         self._bounded = bool(given)
@@ -88,6 +101,11 @@ class TimedRoster:
         first = np.ones(self._ids.size, dtype=bool)
         first[1:] = self._ids[1:] != self._ids[:-1]
         return Roster(self._ids[first])
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The names of the label columns."""
+        return () if self._labels is None else self._labels.columns
 
     def at(self, time: Time | None) -> Roster:
         """Return the roster at a time; the same object while nobody joins or leaves.
@@ -110,16 +128,47 @@ class TimedRoster:
         segment = bisect_right(stays.changes, moment)
         if self._last is None or self._last[0] is not stays or self._last[1] != segment:
             present = (stays.starts <= moment) & (moment < stays.ends)
-            self._last = stays, segment, Roster(self._ids[present])
+            labels = None if self._labels is None else self._labels.take(present)
+            self._last = stays, segment, Roster(self._ids[present], labels=labels)
         return self._last[2]
 
     def _scale(self, *, integers: bool) -> _Stays:
         if integers not in self._scales:
             starts = _numbers(self._bounds[0], integers, _ALWAYS)
             self._scales[integers] = _Stays(
-                self._ids, starts, _numbers(self._bounds[1], integers, _NEVER)
+                self._ids, starts, _numbers(self._bounds[1], integers, _NEVER), self._labels
             )
         return self._scales[integers]
+
+
+class TimedSides(TimedRoster):
+    """The two sides of a two-sided graph, of which at least one changes publicly over time.
+
+    >>> staff = TimedRoster(["ann", "bob"], [None, "2004-03-01"], [None, None])
+    >>> TimedSides(staff, Roster([7, 8])).at("2004-02-29")
+    TwoSidedRoster(1 + 2 nodes)
+    """
+
+    def __init__(self, left: Roster | TimedRoster, right: Roster | TimedRoster) -> None:
+        self._sides = left, right
+        self._now: TwoSidedRoster | None = None
+
+    def __repr__(self) -> str:
+        return f"TimedSides({self._sides[0]!r}, {self._sides[1]!r})"
+
+    @property
+    def everyone(self) -> Roster:
+        return TwoSidedRoster(
+            *(each.everyone if isinstance(each, TimedRoster) else each for each in self._sides)
+        )
+
+    def at(self, time: Time | None) -> Roster:
+        left, right = (
+            each.at(time) if isinstance(each, TimedRoster) else each for each in self._sides
+        )
+        if self._now is None or self._now.left is not left or self._now.right is not right:
+            self._now = TwoSidedRoster(left, right)
+        return self._now
 
 
 def _incomparable() -> RosterError:
@@ -138,9 +187,15 @@ def _numbers(times: Sequence[Time | None], integers: bool, blank: int) -> NDArra
 
 
 class _Stays:
-    """Validated stays on one scale, and the moments at which membership changes."""
+    """Validated stays on one scale, and the moments at which membership or a label changes."""
 
-    def __init__(self, ids: Ids, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        ids: Ids,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        labels: NodeLabels | None,
+    ) -> None:
         self.starts, self.ends = starts, ends
         backward = int((starts >= ends).sum())
         if backward:
@@ -157,10 +212,13 @@ class _Stays:
         if repeats:
             raise RosterError(
                 f"roster: {repeats} of {ids.size} rows list a node twice for the same "
-                "time\nList every node once for any moment."
+                "time\nList every node once for any moment, with one label in a column."
             )
         # Where a stay passes into the next one of the same node, nobody joins or leaves.
         seam = again & (starts[1:] == ends[:-1])
+        if labels is not None:
+            codes = labels.codes[order]
+            seam &= (codes[1:] == codes[:-1]).all(axis=1)
         comes, goes = np.ones(ids.size, dtype=bool), np.ones(ids.size, dtype=bool)
         comes[1:], goes[:-1] = ~seam, ~seam
         moments = {*starts[comes].tolist(), *ends[goes].tolist()} - {_ALWAYS, _NEVER}
@@ -173,6 +231,7 @@ def read_roster(
     column: str | None = None,
     header: bool | None = None,
     ids: str = "auto",
+    labels: str | Iterable[str] | None = None,
 ) -> Roster | TimedRoster:
     """Read a roster from a CSV, TSV, TXT (gzipped too) or Parquet file.
 
@@ -193,6 +252,9 @@ def read_roster(
         False if the first line of a text file with a single column is a node.
     ids
         ``"text"`` or ``"integer"`` to say which they are.
+    labels
+        The columns with public labels of the nodes, such as ``"department,site"``. They are
+        published as they are, and must not be computed from the edges.
 
     Examples
     --------
@@ -203,7 +265,8 @@ def read_roster(
     Roster(2 nodes)
     """
     try:
-        return _read(open_table(Path(path), blanks=False), column, header, ids)
+        names = label_names(labels)
+        return _read(open_table(Path(path), blanks=False), column, header, ids, names)
     except RosterError:
         raise
     except DataError as error:
@@ -213,15 +276,25 @@ def read_roster(
 _INTEGER = "^-?(0|[1-9][0-9]*)$"
 
 
+_LABEL = "label "  # begins the name under which a label column is read
+
+
 def _read(
-    table: TableFile, column: str | None, header: bool | None, id_type: str
+    table: TableFile,
+    column: str | None,
+    header: bool | None,
+    id_type: str,
+    labels: tuple[str, ...],
 ) -> Roster | TimedRoster:
-    indices = _id_columns(table, column, header)
+    indices = _id_columns(table, column, header, labels)
+    for name in labels:
+        indices[_LABEL + name] = _index_of(name, table)
     columns = {
         name: (index, table.type_of(index) if table.typed else pa.string())
         for name, index in indices.items()
     }
-    batches = list(table.batches(columns, optional=_BOUNDS))
+    optional = (*_BOUNDS, *(_LABEL + name for name in labels))
+    batches = list(table.batches(columns, optional=optional))
     if not any(len(batch.columns["id"]) for batch in batches):
         raise RosterError(f"roster: {table.name} lists no node\nGive at least one.")
     ids = pa.chunked_array([batch.columns["id"] for batch in batches])
@@ -232,15 +305,16 @@ def _read(
             ids = _as_integers(ids)
     elif id_type == "text" and pa.types.is_integer(ids.type):
         ids = ids.cast(pa.string())
-    if len(indices) == 1:
-        return Roster(ids)
-    stays = {
+    others = {
         name: pa.chunked_array([batch.columns[name] for batch in batches])
         for name in indices
         if name != "id"
     }
-    sides = [_times(stays[name]) if name in stays else [None] * len(ids) for name in _BOUNDS]
-    return TimedRoster(ids, *sides)
+    named = {name: others.pop(_LABEL + name) for name in labels} or None
+    if not others:
+        return Roster(ids, labels=named)
+    sides = [_times(others[name]) if name in others else [None] * len(ids) for name in _BOUNDS]
+    return TimedRoster(ids, *sides, labels=named)
 
 
 def _as_integers(ids: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -267,12 +341,14 @@ def _times(column: pa.ChunkedArray) -> list[Any]:
     return times
 
 
-def _id_columns(table: TableFile, column: str | None, header: bool | None) -> dict[str, int]:
+def _id_columns(
+    table: TableFile, column: str | None, header: bool | None, labels: tuple[str, ...]
+) -> dict[str, int]:
     """Return the indices of the ids, and of `from` and `until` if they are there."""
     if table.empty and table.names is None:
         raise RosterError(f"roster: {table.name} is empty: it lists no node\nGive at least one.")
     if isinstance(table, TextFile):
-        if column is not None:
+        if column is not None or labels:
             table.take_first_line_as_names()
         elif header is False or (table.width == 1 and not _documented(table)):
             table.take_first_line_as_row()
@@ -288,7 +364,8 @@ def _id_columns(table: TableFile, column: str | None, header: bool | None) -> di
     bounds = {name: names.index(name) for name in _BOUNDS if name in names}
     if column is not None:
         return {"id": _index_of(column, table), **bounds}
-    others = [index for index in range(len(names)) if index not in bounds.values()]
+    taken = {*bounds.values(), *(_index_of(name, table) for name in labels)}
+    others = [index for index in range(len(names)) if index not in taken]
     marked = [index for index in others if names[index] in _ID_NAMES]
     if len(marked) != 1 and len(others) != 1:
         raise RosterError(

@@ -18,10 +18,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
+
 from psgraph._runtime.durable import write_whole
 from psgraph._runtime.numbers import count
 from psgraph.errors import DataError, InvalidArgument
-from psgraph.graph.formats.columns import Batch, ColumnNames, Columns
+from psgraph.graph.formats.columns import (
+    WEIGHT_PROBLEM,
+    Batch,
+    ColumnNames,
+    Columns,
+    as_numpy,
+)
 from psgraph.graph.formats.files import TableFile
 
 if TYPE_CHECKING:
@@ -119,7 +127,7 @@ class BadRows:
             if not self.counts["padded"] and batch.padded():
                 self.counts["padded"] = 1
                 warnings.warn(PADDED_IDS, stacklevel=2)
-            for check in checks:
+            for check in (*checks, weight_problems):
                 problems = check(batch)
                 for row, problem in sorted(problems.items()):
                     report(batch.locate(row), problem, "")
@@ -165,11 +173,14 @@ class Reading:
         What to do with rows that can't be read.
     gaps
         Whether a timestamp without a row is an empty snapshot or refused; None if not given.
+    said
+        Of "direction" and "weights", those about which the user decided.
     """
 
     columns: ColumnNames = field(default_factory=ColumnNames)
     bad: BadRows = field(default_factory=BadRows)
     gaps: Literal["empty", "refuse"] | None = None
+    said: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, options: InputOptions) -> Reading:
@@ -179,7 +190,17 @@ class Reading:
             ColumnNames.parse(options.columns),
             BadRows(options.bad_rows, listing),  # type: ignore[arg-type]
             options.gaps,  # type: ignore[arg-type]
+            frozenset({"direction", "weights"} - {*options.dropped(("direction", "weights"))}),
         )
+
+    def weight(self, table: TableFile) -> int | None:
+        """Return the index of the column of weights, if the table has one."""
+        return self.columns.find(table.names, table.width, "weight")
+
+    def dropped(self, table: TableFile) -> tuple[str, ...]:
+        """Return what the table says about its edges, by its columns, and the options do not."""
+        found = self.columns.dropped(table.names, table.width)
+        return tuple(each for each in found if each not in self.said)
 
     def check(self, table: TableFile) -> None:
         """Refuse to skip rows of a table whose first row decides how the others are read."""
@@ -188,6 +209,17 @@ class Reading:
                 f"{table.name} has no line of column names, so its first row decides how the "
                 "others are read\nbad_rows='skip' (--bad-rows skip) needs a line such as u,v."
             )
+
+
+def weight_problems(batch: Batch) -> dict[int, str]:
+    """Return the rows whose weight is no integer of at least 1."""
+    if "weight" not in batch.columns:
+        return {}
+    weights = as_numpy(batch.columns["weight"])
+    bad = ~(weights >= 1)
+    if weights.dtype.kind == "f":
+        bad |= ~np.isfinite(weights) | (weights != np.floor(weights))
+    return dict.fromkeys(np.flatnonzero(bad).tolist(), WEIGHT_PROBLEM)
 
 
 def write_curator_file(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from psgraph._runtime.arrays import Positions
 from psgraph._runtime.numbers import count
 from psgraph.errors import DataError, InvalidArgument, RosterError
-from psgraph.graph import Graph, Roster, Snapshot
+from psgraph.graph import Graph, Kind, Roster, Snapshot, TwoSidedRoster
+from psgraph.graph.blueprint import Options, kind_on
+from psgraph.graph.parts import Pairs
 from psgraph.graph.roster import distinct_ids
+from psgraph.privacy.unit import Owner
 from psgraph.streams.nodes import Nodes, UnknownNodes
+from psgraph.streams.owners import unit_of
 from psgraph.streams.rows import PADDED_IDS, BadRows
 from psgraph.streams.time_source import TimeSource
 from psgraph.streams.times import time_text
@@ -53,9 +56,16 @@ class Stream:
     nodes
         How many nodes were declared, of all rosters if they change; None if the rosters come
         from the edges or with the snapshots.
+    kind
+        The kind of all snapshots; None if it comes with the snapshots.
+    unit
+        The owners whose edges were bounded, if edges have owners.
 
     Attributes
     ----------
+    dropped
+        What the input says about edges and the snapshots leave out, "direction" or "weights": by
+        the columns of the input, or by its type.
     held_back
         The time of the first period that is not published because it is not over; None if there
         is none. Known when the stream has been read.
@@ -85,8 +95,12 @@ class Stream:
         unknown: UnknownNodes | None = None,
         prepared: bool = False,
         nodes: int | None = None,
+        kind: Kind | None = None,
+        unit: Owner | None = None,
     ) -> None:
         self._snapshots, self._length = snapshots, length
+        self.kind, self.unit = kind, unit
+        self.dropped: tuple[str, ...] = ()
         self.description = description
         self.times = times
         self.prepared = prepared
@@ -170,31 +184,37 @@ def accumulated(snapshots: Iterator[Snapshot], everyone: Roster | None) -> Itera
     >>> [len(snapshot.u) for snapshot in accumulated(iter(days), roster)]
     [1, 2]
     """
-    whole = Snapshot(everyone if everyone is not None else Roster([], declared="edges"), [], [])
+    whole: Snapshot | None = None
     for snapshot in snapshots:
+        if whole is None:
+            first = snapshot.roster if everyone is None else everyone
+            whole = Snapshot(first, [], [], kind=snapshot.kind)
         if everyone is None:
-            joined = _joined(whole.roster, snapshot.roster)
-            whole = Snapshot(joined, *_between(whole, joined))
-        old, new = (whole.u, whole.v), _between(snapshot, whole.roster)
-        whole = Snapshot(
-            whole.roster, *(np.concatenate(ends) for ends in zip(old, new, strict=True))
-        )
-        roster = whole.roster if everyone is None else snapshot.roster
-        u, v = _between(whole, roster)
-        yield Snapshot(roster, u, v, time=snapshot.time, dropped=snapshot.dropped)
+            whole = _over(whole, _joined(whole.roster, snapshot.roster))
+        new = _over(snapshot, whole.roster)
+        pairs = Pairs.joined([whole.parts.whole(), new.parts.whole()])
+        whole = Snapshot(whole.roster, *pairs, kind=whole.kind, weight=pairs.weight)
+        yield _over(whole, whole.roster if everyone is None else snapshot.roster, like=snapshot)
 
 
-def _between(graph: Snapshot, roster: Roster) -> tuple[Positions, Positions]:
-    """The edges with both ends on another roster, as positions there."""
-    if roster is graph.roster:
-        return graph.u, graph.v
-    positions = roster.positions(graph.roster.ids)
-    u, v = positions[graph.u], positions[graph.v]
-    inside = (u >= 0) & (v >= 0)
-    return u[inside], v[inside]
+def _over(graph: Snapshot, roster: Roster, *, like: Snapshot | None = None) -> Snapshot:
+    """The edges with both ends on another roster; `like` gives the time, and what was dropped."""
+    u, v, weight = graph.u, graph.v, graph.weight
+    if roster is not graph.roster:
+        positions = roster.positions_of(graph.roster)
+        u, v = positions[u], positions[v]
+        inside = (u >= 0) & (v >= 0)
+        u, v = u[inside], v[inside]
+        weight = None if weight is None else weight[inside]
+    over = Snapshot(roster, u, v, kind=graph.kind, weight=weight)
+    if like is None:
+        return over
+    return Snapshot.from_parts(roster, over.parts, time=like.time, dropped=like.dropped)
 
 
 def _joined(past: Roster, now: Roster) -> Roster:
+    if isinstance(past, TwoSidedRoster):
+        return TwoSidedRoster(*map(_joined, past.sides, now.sides))
     if not len(past) or not len(now):
         return now if len(now) else past
     ids = distinct_ids(past.ids, now.ids)
@@ -249,12 +269,34 @@ def iterable_stream(
             return (_snapshot(item, nodes, number) for number, item in enumerate(items))
         return _at_declared_times(items, nodes, times)
 
-    return Stream(
+    stream = Stream(
         snapshots,
         length=lambda: _count(items),
         description=f"{type(items).__name__} of snapshots",
         times=_source(items, times),
+        kind=_kind_of(items, nodes),
+        unit=_unit_of(items, nodes),
     )
+    stream.dropped = items.dropped if isinstance(items, Stream) else ()
+    return stream
+
+
+def _kind_of(items: Iterable[Any], nodes: Nodes) -> Kind | None:
+    """The kind that was declared, or that a list of snapshots or a stream has."""
+    if isinstance(items, Stream):
+        return items.kind
+    first = items[0] if isinstance(items, Sequence) and len(items) else None
+    return first.kind if isinstance(first, Graph) else nodes.kind
+
+
+def _unit_of(items: Iterable[Any], nodes: Nodes) -> Owner | None:
+    """The owners that were declared, or those that a list of snapshots or a stream has."""
+    if nodes.owners is not None:
+        return nodes.owners.unit
+    if isinstance(items, Stream):
+        return items.unit
+    first = items[0] if isinstance(items, Sequence) and len(items) else None
+    return unit_of(first) if isinstance(first, Snapshot) else None
 
 
 def _source(items: Iterable[Any], times: DeclaredTimes | None) -> TimeSource | None:
@@ -310,13 +352,21 @@ def _check_declared(item: Any, nodes: Nodes) -> None:
         nodes.require(of="an item of the stream")
 
 
-def read_item(item: Any, roster: Roster, number: int, *, time: str | None = None) -> Snapshot:
+def read_item(
+    item: Any,
+    roster: Roster,
+    number: int,
+    *,
+    time: str | None = None,
+    kind: Kind | None = None,
+) -> Snapshot:
     """Read one item of a stream over a given roster; its time is its number unless given."""
-    return _snapshot(item, Nodes(roster, "given"), number, time=time)
+    nodes = Nodes(roster, "given", kind=kind_on(roster, kind))
+    return _snapshot(item, nodes, number, time=time)
 
 
 def _snapshot(item: Any, nodes: Nodes, number: int, *, time: str | None = None) -> Snapshot:
-    if isinstance(item, Snapshot) and nodes.roster is None and time is None:
+    if isinstance(item, Snapshot) and nodes.roster is None and time is None and not nodes.owners:
         return item
     time = time or (item.time if isinstance(item, Graph) else None) or str(number)
     _check_declared(item, nodes)
@@ -324,7 +374,19 @@ def _snapshot(item: Any, nodes: Nodes, number: int, *, time: str | None = None) 
         graph = _read(item, nodes, time)
     except DataError as error:
         raise type(error)(f"the snapshot at {time!r}: {error}") from None
-    return Snapshot(graph.roster, graph.u, graph.v, time=time, dropped=graph.dropped)
+    bounded = graph if isinstance(graph, Snapshot) and graph.bound is not None else None
+    snapshot = Snapshot(
+        graph.roster,
+        graph.u,
+        graph.v,
+        time=time,
+        dropped=graph.dropped,
+        kind=graph.kind,
+        weight=graph.weight,
+        owner_sizes=None if bounded is None else bounded.owner_sizes,
+        bound=None if bounded is None else bounded.bound,
+    )
+    return snapshot if nodes.owners is None else nodes.owners.of_graph(snapshot)
 
 
 def _read(item: Any, nodes: Nodes, time: str) -> Graph:
@@ -333,21 +395,22 @@ def _read(item: Any, nodes: Nodes, time: str) -> Graph:
         if roster is not None and item.roster != roster:
             raise RosterError("its roster differs from the one given\nLeave one of the two out.")
         return item
+    options: Options = {
+        "roster": roster,
+        "roster_from_edges": nodes.from_edges,
+        "kind": nodes.kind,
+    }
     if library in _GRAPH_LIBRARIES:
         short = "pyg" if library == "torch_geometric" else library
         read: Callable[..., Snapshot] = getattr(Snapshot, f"from_{short}")
-        return read(
-            item,
-            roster=roster,
-            nodes_are_public=nodes.declared == "nodes",
-            roster_from_edges=nodes.from_edges,
-        )
+        return read(item, nodes_are_public=nodes.declared == "nodes", **options)
     if library:
-        return Snapshot.from_table(item, roster=roster, roster_from_edges=nodes.from_edges)
+        return Snapshot.from_table(item, **options)
     if isinstance(item, np.ndarray):
         if item.ndim != 2 or item.shape[1] < 2:
             raise DataError("an array of edges needs two columns")
-        item = item[:, 0], item[:, 1]
+        item = tuple(item[:, column] for column in range(item.shape[1]))
+        item = item[: 3 if nodes.kind.weighted else 2]
     if isinstance(item, str | bytes) or not isinstance(item, Iterable):
         raise DataError(f"expected a graph or a list of edges, not {type(item).__name__}")
-    return Snapshot.from_edges(item, roster=roster, roster_from_edges=nodes.from_edges)
+    return Snapshot.from_edges(item, **options)

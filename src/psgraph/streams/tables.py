@@ -67,6 +67,7 @@ def table_stream(
     skipping = reading.bad.skipping
     ids = nodes.id_columns(table, ends, fixed=skipping)
     columns = {"t": (t, _type_of_t(table, t, times, fixed=skipping)), **ids}
+    columns |= nodes.further_columns(table, reading.weight(table), *ends, t)
     if time_label is not None:
         columns["label"] = _find_label(table, time_label, taken={t, *ends})
     begin, source = _timestamps(columns["t"][1], times)
@@ -78,8 +79,11 @@ def table_stream(
         bad_rows=reading.bad,
         unknown=nodes.unknown,
         nodes=nodes.count,
+        kind=nodes.kind,
+        unit=None if nodes.owners is None else nodes.owners.unit,
     )
     stream.column_words = describe_columns(table.names, columns)
+    stream.dropped = reading.dropped(table)
     return stream
 
 
@@ -240,7 +244,7 @@ class _Gathered:
     def add(self, rows: dict[str, pa.Array]) -> None:
         """Add rows, after their label was read."""
         self._rows = self._rows or self._gather(self._time)
-        self._rows.add(rows["u"], rows["v"])
+        self._rows.add(rows["u"], rows["v"], rows.get("weight"), rows.get("owner"))
 
     def read_label(self, rows: dict[str, pa.Array]) -> None:
         """Take the public time from the rows, if a column names it."""

@@ -11,21 +11,34 @@ import copy
 import dataclasses
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from psgraph.errors import MethodError
-from psgraph.graph import SyntheticGraph
+from psgraph.graph import UNDIRECTED, Kind, Snapshot, SyntheticGraph
+from psgraph.graph.formats.parquet import edge_bytes, read_pairs
 from psgraph.methods.base import Caveat, Method, NoisePlan, check_caveat
 from psgraph.methods.private import Previous
+from psgraph.methods.timestamp import Timestamp
 from psgraph.privacy.budget import GIVEN_BACK, RESERVED, Charge
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication import records
-from psgraph.testing.cases import leaves, measure, neighbours, rerun, run, spending, streams
+from psgraph.testing.cases import (
+    kinds_of,
+    leaves,
+    measure,
+    neighbours,
+    rerun,
+    run,
+    spending,
+    streams,
+)
 
 __all__ = ["Conformance", "check_method"]
 
@@ -51,7 +64,7 @@ class Conformance:
 
 
 def check_method(method: AnyMethod) -> Conformance:
-    """Check a method on small graphs; takes a few seconds.
+    """Check a method on small graphs of every kind it publishes; takes a few seconds for each.
 
     Parameters
     ----------
@@ -84,6 +97,7 @@ def check_method(method: AnyMethod) -> Conformance:
       ✓ synthesises from sealed values alone
       ✓ does not look at the snapshot again
     """
+    _OBSERVED.clear()
     for title, check in CHECKS.items():
         name = getattr(method, "name", type(method).__name__)
         try:
@@ -124,35 +138,49 @@ def _is_made_of_public_parameters(method: AnyMethod) -> None:
 
 
 def _is_defined_on_every_graph(method: AnyMethod) -> None:
-    for allowance, window in _settings(method):
-        for case, snapshots in streams().items():
-            try:
-                for step in run(method, snapshots, allowance=allowance, window=window):
-                    assert isinstance(step.graph, SyntheticGraph), (
-                        f"synthesise returned a {type(step.graph).__name__}, not a SyntheticGraph"
-                    )
-                    assert step.graph.roster == step.timestamp.snapshot.roster, (
-                        "the graph has another roster than the snapshot"
-                    )
-                    _assert_plain(dict(method.summary(step.state)), "summary()")
-            except AssertionError as error:
-                raise AssertionError(f"on {case}: {error}") from None
-            except Exception as error:
-                raise AssertionError(f"on {case}: {type(error).__name__}: {error}") from error
+    for (allowance, window), case, snapshots in _cases(method):
+        try:
+            for step in run(method, snapshots, allowance=allowance, window=window):
+                _check_release(step.graph, step.timestamp.snapshot)
+                _assert_plain(dict(method.summary(step.state)), "summary()")
+        except AssertionError as error:
+            raise AssertionError(f"on {case}: {error}") from None
+        except Exception as error:
+            raise AssertionError(f"on {case}: {type(error).__name__}: {error}") from error
+
+
+def _check_release(graph: Any, snapshot: Snapshot) -> None:
+    """A release has the roster and the kind of its snapshot, and only edges that the kind has."""
+    kind, roster = snapshot.kind, snapshot.roster
+    assert isinstance(graph, SyntheticGraph), (
+        f"synthesise returned a {type(graph).__name__}, not a SyntheticGraph"
+    )
+    assert graph.roster == roster, "the graph has another roster than the snapshot"
+    assert graph.kind == kind, f"the graph is {graph.kind}, and the snapshot {kind}"
+    u, v = graph.parts.whole()
+    roster.refuse_outside(u, v, time=None)
+    assert kind.is_normal(u, v), "edges of the graph are repeated, or not in their normal form"
+    weight = graph.weight
+    if kind.largest_weight is None:
+        assert weight is None, "edges of the graph have weights, and those of the snapshot none"
+        return
+    assert weight is not None, "edges of the graph have no weights"
+    assert weight.shape == u.shape, "there is not one weight for each edge of the graph"
+    within = (weight >= 1) & (weight <= kind.largest_weight)
+    assert within.all(), f"a weight of the graph is not from 1 to {kind.largest_weight}"
 
 
 def _charges_what_it_is_allowed(method: AnyMethod) -> None:
-    for allowance, window in _settings(method):
-        for case, snapshots in streams().items():
-            for step in run(method, snapshots, allowance=allowance, window=window):
-                assert step.timestamp.spent == step.timestamp.booked, (
-                    f"on {case} it spent {step.timestamp.spent} of {step.timestamp.booked}; what "
-                    "is left buys nothing and is gone unless it is given back"
-                )
+    for (allowance, window), case, snapshots in _cases(method):
+        for step in run(method, snapshots, allowance=allowance, window=window):
+            assert step.timestamp.spent == step.timestamp.booked, (
+                f"on {case} it spent {step.timestamp.spent} of {step.timestamp.booked}; what "
+                "is left buys nothing and is gone unless it is given back"
+            )
 
 
 def _states_what_is_not_proven(method: AnyMethod) -> None:
-    for case, snapshots in streams().items():
+    for case, snapshots in _streams(method):
         for step in run(method, snapshots):
             try:
                 check_caveat(method, step.timestamp.charges)
@@ -161,25 +189,26 @@ def _states_what_is_not_proven(method: AnyMethod) -> None:
 
 
 def _charges_what_it_plans(method: AnyMethod) -> None:
-    for allowance, window in _settings(method):
+    for (allowance, window), case, snapshots in _cases(method):
         guarantee = WEventPrivacy(allowance * window, window=window)
-        for case, snapshots in streams().items():
-            for step in run(method, snapshots, allowance=allowance, window=window):
-                drawn = [
-                    charge
-                    for charge in step.timestamp.charges
-                    if charge.mechanism not in (RESERVED, GIVEN_BACK)
-                ]
-                planned: dict[str, list[NoisePlan]] = {}
-                for row in method.plan(guarantee, nodes=len(step.timestamp.snapshot.roster)):
-                    planned.setdefault(row.case, []).append(row)
-                assert not drawn or any(
-                    all(any(_is_planned(charge, row) for row in rows) for charge in drawn)
-                    for rows in planned.values()
-                ), (
-                    f"on {case}, with a window of {window}, it drew "
-                    f"{_listed(_signature(tuple(drawn)))}, which no case of its plan has"
-                )
+        for step in run(method, snapshots, allowance=allowance, window=window):
+            drawn = [
+                charge
+                for charge in step.timestamp.charges
+                if charge.mechanism not in (RESERVED, GIVEN_BACK)
+            ]
+            planned: dict[str, list[NoisePlan]] = {}
+            snapshot = step.timestamp.snapshot
+            of_kind = {} if snapshot.kind == UNDIRECTED else {"kind": snapshot.kind}
+            for row in method.plan(guarantee, nodes=len(snapshot.roster), **of_kind):
+                planned.setdefault(row.case, []).append(row)
+            assert not drawn or any(
+                all(any(_is_planned(charge, row) for row in rows) for charge in drawn)
+                for rows in planned.values()
+            ), (
+                f"on {case}, with a window of {window}, it drew "
+                f"{_listed(_signature(tuple(drawn)))}, which no case of its plan has"
+            )
 
 
 def _is_planned(charge: Charge, row: NoisePlan) -> bool:
@@ -190,7 +219,7 @@ def _is_planned(charge: Charge, row: NoisePlan) -> bool:
 
 
 def _draws_from_its_budget_only(method: AnyMethod) -> None:
-    for case, snapshots in streams().items():
+    for case, snapshots in _streams(method):
         first, second = (
             [records.encode(step.measurement)[0] for step in run(method, snapshots)]
             for _ in range(2)
@@ -202,7 +231,8 @@ def _draws_from_its_budget_only(method: AnyMethod) -> None:
 
 
 def _leaves_the_same_trace(method: AnyMethod) -> None:
-    for case, traces in _pairs_of(method, lambda _, trace: trace).items():
+    for case, sides in _pairs_of(method).items():
+        traces = [[measured.charges for measured in side] for side in sides]
         what = {"mechanisms": _signature, "shapes": _shapes}
         for name, view in what.items():
             one, other = ({view(trace) for trace in side} for side in traces)
@@ -214,8 +244,9 @@ def _leaves_the_same_trace(method: AnyMethod) -> None:
 
 
 def _shows_nothing_without_noise(method: AnyMethod) -> None:
-    for case, sides in _pairs_of(method, lambda measurement, _: leaves(measurement)).items():
-        one, other = ({name: [m.get(name) for m in side] for name in side[0]} for side in sides)
+    for case, sides in _pairs_of(method).items():
+        shown = [[leaves(measured.measurement) for measured in side] for side in sides]
+        one, other = ({name: [m.get(name) for m in side] for name in side[0]} for side in shown)
         for name in one.keys() & other.keys():
             told = _settled(one[name]), _settled(other[name])
             if None in told:
@@ -235,7 +266,7 @@ def _shows_nothing_without_noise(method: AnyMethod) -> None:
 
 def _synthesises_from_sealed_values(method: AnyMethod) -> None:
     unused = copy.deepcopy(method)
-    for case, snapshots in streams().items():
+    for case, snapshots in _streams(method):
         state, graph = None, None
         for index, step in enumerate(run(method, snapshots)):
             pristine = copy.deepcopy(unused)  # what a method did before must not matter
@@ -245,15 +276,16 @@ def _synthesises_from_sealed_values(method: AnyMethod) -> None:
                 "must depend on nothing but the state and the measurement"
             )
             state = _stored(pristine, state)
-            assert rerun(pristine, state, graph, seed=index) == step.graph, (
+            content = _file(rerun(pristine, state, graph, seed=index))
+            assert content == _file(step.graph), (
                 f"on {case} the graph made from the stored state is another one: synthesise must "
                 "depend on nothing but the state, the release before and its random numbers"
             )
-            graph = step.graph
+            graph = _read_back(content, step.graph)  # after a restart it comes from its file
 
 
 def _does_not_look_again(method: AnyMethod) -> None:
-    for case, snapshots in streams().items():
+    for case, snapshots in _streams(method):
         kept, poisoned = (
             [
                 (records.encode(step.state)[0], step.graph)
@@ -282,9 +314,35 @@ CHECKS: Mapping[str, Callable[[AnyMethod], None]] = {
 }
 
 
-def _settings(method: AnyMethod) -> list[tuple[Fraction, int]]:
-    """Even shares and windows to run a method with."""
-    return [(allowance, window) for allowance in ALLOWANCES for window in _windows(method)]
+Case = tuple[tuple[Fraction, int], str, list[Snapshot]]
+
+
+def _cases(method: AnyMethod) -> Iterator[Case]:
+    """Yield even shares and windows to run a method with, and streams.
+
+    All on the first kind that it publishes. On others the least and the most of it, in turn.
+    """
+    settings = [(allowance, window) for allowance in ALLOWANCES for window in _windows(method)]
+    first, *others = kinds_of(method)
+    for setting in settings:
+        yield from ((setting, case, snapshots) for case, snapshots in _streams_of(first).items())
+    for number, kind in enumerate(others):
+        for setting in settings[number % 2 :: 3]:
+            yield from ((setting, case, snapshots) for case, snapshots in _streams_of(kind).items())
+
+
+def _streams(method: AnyMethod) -> Iterator[tuple[str, list[Snapshot]]]:
+    for kind in kinds_of(method):
+        yield from _streams_of(kind).items()
+
+
+@cache
+def _streams_of(kind: Kind) -> dict[str, list[Snapshot]]:
+    return {f"{_named(kind)}{case}": snapshots for case, snapshots in streams(kind).items()}
+
+
+def _named(kind: Kind) -> str:
+    return "" if kind == UNDIRECTED else f"{kind} graphs, "
 
 
 def _windows(method: AnyMethod) -> tuple[int, ...]:
@@ -292,14 +350,22 @@ def _windows(method: AnyMethod) -> tuple[int, ...]:
     return (1, 2) if type(method).request is Method.request else (1, 3)
 
 
-def _pairs_of(
-    method: AnyMethod, view: Callable[[Any, tuple[Charge, ...]], Any]
-) -> dict[str, tuple[list[Any], list[Any]]]:
-    """What `view` sees on both of two neighbouring graphs, seed by seed, at first and later."""
-    found = {}
-    for window in _windows(method):
+Sides = tuple[list[Timestamp], list[Timestamp]]
+
+_OBSERVED: dict[type, dict[str, Sides]] = {}  # of the method that is being checked
+
+
+def _pairs_of(method: AnyMethod) -> dict[str, Sides]:
+    """What is measured on both of two neighbouring graphs, seed by seed, at first and later."""
+    if type(method) in _OBSERVED:
+        return _OBSERVED[type(method)]
+    found: dict[str, Sides] = {}
+    first, *others = kinds_of(method)
+    windows = _windows(method)
+    settings = [*((first, window) for window in windows), *((kind, windows[-1]) for kind in others)]
+    for kind, window in settings:
         start = spending(allowance=LITTLE, window=window)
-        for case, pair in neighbours().items():
+        for case, pair in neighbours(kind).items():
             (before,) = run(method, pair[:1], allowance=LITTLE, window=window)
             after = before.timestamp.spending
             for when, state, accountant, previous in (
@@ -308,22 +374,20 @@ def _pairs_of(
             ):
                 one, other = (
                     [
-                        view(measured.measurement, measured.charges)
-                        for measured in (
-                            measure(
-                                method,
-                                snapshot,
-                                state,
-                                seed=seed,
-                                accountant=accountant,
-                                previous=previous,
-                            )
-                            for seed in SEEDS
+                        measure(
+                            method,
+                            snapshot,
+                            state,
+                            seed=seed,
+                            accountant=accountant,
+                            previous=previous,
                         )
+                        for seed in SEEDS
                     ]
                     for snapshot in pair
                 )
-                found[f"{case}, {when}, with a window of {window},"] = (one, other)
+                found[f"{_named(kind)}{case}, {when}, with a window of {window},"] = one, other
+    _OBSERVED[type(method)] = found
     return found
 
 
@@ -350,6 +414,16 @@ def _stored(method: AnyMethod, record: Any) -> Any:
     """A record after it has been written and read back."""
     data, rosters = records.encode(record)
     return records.decode(data, classes=method.records, rosters=rosters.get)
+
+
+def _file(graph: SyntheticGraph) -> bytes:
+    """The file of a released graph."""
+    return bytes(edge_bytes(graph.roster, graph.parts.whole(), graph.kind))
+
+
+def _read_back(content: bytes, graph: SyntheticGraph) -> SyntheticGraph:
+    pairs = read_pairs(content, Path("release"), graph.roster, graph.kind)
+    return SyntheticGraph(graph.roster, *pairs, kind=graph.kind, weight=pairs.weight)
 
 
 def _assert_plain(values: dict[str, Any], what: str) -> None:

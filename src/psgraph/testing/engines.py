@@ -18,9 +18,9 @@ from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.sampling import PairCounts, sample
 from psgraph.engines.threads import LocalEngine
-from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph import DIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.graph.kind import pack
-from psgraph.graph.parts import EdgeParts, ranges
+from psgraph.graph.parts import EdgeParts, Pairs, ranges
 from psgraph.publication.graph_files import encode_parts
 
 __all__ = ["EngineConformance", "check_engine"]
@@ -63,6 +63,7 @@ def check_engine(runner: Runner) -> EngineConformance:
       ✓ reduces in any grouping
       ✓ shuffles keys into sorted parts, repeats included
       ✓ stores parts in order
+      ✓ keeps kinds and weights
       ✓ raises the error of a task and can be used afterwards
       ✓ gives the same when a job runs again
       ✓ samples the graphs of the local engine
@@ -127,6 +128,12 @@ def part_edges(between: tuple[int, int], nodes: int) -> tuple[Positions, Positio
     return u, u + np.int32(1)
 
 
+def part_pairs(between: tuple[int, int], nodes: int, kind: Kind) -> Pairs:
+    """Lead from every node of a range to the one before it, with a weight if there are weights."""
+    u = np.arange(max(between[0], 1), min(between[1], nodes), dtype=np.int32)
+    return Pairs(u, u - np.int32(1), u.astype(np.int64) % 9 + 1 if kind.weighted else None)
+
+
 # ---- the checks ----
 
 
@@ -175,6 +182,25 @@ def _stores(runner: Runner) -> None:
         between = list(ranges(nodes, runner.part_nodes))
         parts = runner.store(Job(part_edges, between, (nodes,)), nodes=nodes)
         _check_parts(parts, nodes, runner, pack(np.arange(nodes - 1), np.arange(1, nodes)))
+
+
+def _keeps_kinds(runner: Runner) -> None:
+    for nodes in _sizes(runner):
+        between = list(ranges(nodes, runner.part_nodes))
+        for kind in (DIRECTED, DIRECTED.with_weights(9)):
+            parts = runner.store(Job(part_pairs, between, (nodes, kind)), nodes=nodes, kind=kind)
+            assert parts.kind == kind, "stored parts are of another kind"
+            whole = parts.whole()
+            assert whole.u.tolist() == list(range(1, nodes)), "other edges, or their order"
+            weights = None if whole.weight is None else whole.weight.tolist()
+            expected = [node % 9 + 1 for node in range(1, nodes)] if kind.weighted else None
+            assert weights == expected, "other weights"
+            pieces = Pairs.joined([read() for read in parts.edges()])
+            alike = [np.array_equal(*each) for each in zip(pieces, whole, strict=True)]
+            assert all(alike), "the whole is not the sum of the parts"
+            assert (pieces.weight is None) == (weights is None), "parts lack the weights"
+        drawn = runner.shuffle([Job(draw_keys, [1], (nodes,))], nodes=nodes, kind=DIRECTED)
+        assert drawn.kind == DIRECTED, "shuffled parts are of another kind"
 
 
 def _raises(runner: Runner) -> None:
@@ -228,6 +254,7 @@ CHECKS: dict[str, Callable[[Runner], None]] = {
     "reduces in any grouping": _reduces,
     "shuffles keys into sorted parts, repeats included": _shuffles,
     "stores parts in order": _stores,
+    "keeps kinds and weights": _keeps_kinds,
     "raises the error of a task and can be used afterwards": _raises,
     "gives the same when a job runs again": _repeats,
     "samples the graphs of the local engine": _samples,

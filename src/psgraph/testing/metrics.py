@@ -9,7 +9,8 @@ from math import isclose, isfinite
 import numpy as np
 
 from psgraph._runtime.arrays import Integers
-from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph
+from psgraph.graph import Graph, Roster, Snapshot, SyntheticGraph, TwoSidedRoster
+from psgraph.graph.kind import KINDS, UNDIRECTED, Kind
 from psgraph.graph.parts import MemoryParts
 from psgraph.metrics.metric import Metric, Pair
 from psgraph.testing.conformance import Conformance
@@ -20,6 +21,7 @@ _NODES = 6
 _UNITS = ("%", "nats", "steps", "")
 _TOLERANCE = 1e-9  # of sums in a different order
 _ORDERS = 3
+_LABELS = ("a", "a", "b", "b", "b", "c")  # by node: for metrics of public labels
 #: Edge lists over six nodes, by name.
 _GRAPHS: dict[str, list[tuple[int, int]]] = {
     "a graph without edges": [],
@@ -31,8 +33,25 @@ _GRAPHS: dict[str, list[tuple[int, int]]] = {
 }
 
 
+#: The edges of a two-sided graph of three nodes on each side, by name.
+_TWO_SIDED: dict[str, list[tuple[int, int]]] = {
+    "a graph without edges": [],
+    "a complete graph": [(x, y) for x in range(3) for y in range(3, 6)],
+    "a star": [(0, 3), (0, 4), (0, 5)],
+    "a matching": [(0, 3), (1, 4), (2, 5)],
+    "a graph with isolated nodes": [(0, 3), (0, 4), (1, 3)],
+}
+#: The same as the first ones in one direction, and two in both.
+_DIRECTED = {
+    **_GRAPHS,
+    "a path in both directions": [edge for x in range(5) for edge in ((x, x + 1), (x + 1, x))],
+    "a star in both directions": [edge for x in range(1, 6) for edge in ((0, x), (x, 0))],
+}
+_LARGEST_WEIGHT = 9
+
+
 def check_metric(metric: Metric) -> Conformance:
-    """Check a metric on all pairs of a few small graphs; takes about a second.
+    """Check a metric on all pairs of a few small graphs of its kinds; takes about a second.
 
     Raises
     ------
@@ -132,34 +151,49 @@ def _values(
     metric: Metric, *, part_nodes: int = _NODES, order: Integers | None = None
 ) -> Iterator[tuple[str, float | None, Pair]]:
     """Compute the metric for every pair, at the first timestamp and after every other one."""
-    roster = Roster.range(_NODES)
-    originals = {
-        name: _graph(Snapshot, roster, edges, part_nodes, order) for name, edges in _GRAPHS.items()
-    }
-    made = {
-        name: _graph(SyntheticGraph, roster, edges, part_nodes, order)
-        for name, edges in _GRAPHS.items()
-    }
-    previous = [None, *(Pair.of(originals[each], made[each]) for each in _GRAPHS)]
-    for (one, other), before in product(product(_GRAPHS, _GRAPHS), previous):
-        pair = Pair.of(originals[one], made[other], before=before)
-        yield f"{one} and {other}", metric.compute(pair), pair
+    groups = np.array(_LABELS)
+    groups = groups if order is None else groups[np.argsort(order)]
+    for name in sorted(metric.kinds):
+        kind = KINDS[name].with_weights(_LARGEST_WEIGHT if metric.of_weights else None)
+        graphs = _TWO_SIDED if kind.two_sided else _DIRECTED if kind.directed else _GRAPHS
+        roster: Roster = Roster(range(_NODES), labels={"group": groups})
+        if kind != UNDIRECTED:
+            roster = (TwoSidedRoster if kind.two_sided else Roster).range(_NODES)
+        originals, made = (
+            {
+                each: _graph(graph_type, roster, kind, edges, part_nodes, order)
+                for each, edges in graphs.items()
+            }
+            for graph_type in (Snapshot, SyntheticGraph)
+        )
+        previous = [None, *(Pair.of(originals[each], made[each]) for each in graphs)]
+        for (one, other), before in product(product(graphs, graphs), previous):
+            pair = Pair.of(originals[one], made[other], before=before)
+            yield f"{one} and {other} ({kind})", metric.compute(pair), pair
 
 
 def _graph(
-    kind: type[Graph],
+    graph_type: type[Graph],
     roster: Roster,
+    kind: Kind,
     edges: list[tuple[int, int]],
     part_nodes: int,
     order: Integers | None,
 ) -> Graph:
     u, v = np.array(edges, dtype=np.int32).reshape(-1, 2).T
+    weight = 1 + (3 * u + v) % _LARGEST_WEIGHT if kind.weighted else None
     if order is not None:
+        if kind.two_sided:  # nodes are renamed within their side
+            left, right = np.split(order, [roster.offset])
+            order = np.append(np.argsort(left), roster.offset + np.argsort(right))
         u, v = order[u].astype(np.int32), order[v].astype(np.int32)
-    whole = kind(roster, u, v)
-    parts = MemoryParts(whole.u, whole.v, nodes=len(roster), part_nodes=part_nodes)
-    return kind.from_parts(roster, parts)
+    whole = graph_type(roster, u, v, kind=kind, weight=weight)
+    parts = MemoryParts(
+        whole.u, whole.v, whole.weight, nodes=len(roster), part_nodes=part_nodes, kind=kind
+    )
+    return graph_type.from_parts(roster, parts)
 
 
-def _edges(graph: Graph) -> list[tuple[int, int]]:
-    return list(zip(graph.u.tolist(), graph.v.tolist(), strict=True))
+def _edges(graph: Graph) -> list[tuple[int, ...]]:
+    weight = [] if graph.weight is None else [graph.weight.tolist()]
+    return list(zip(graph.u.tolist(), graph.v.tolist(), *weight, strict=True))

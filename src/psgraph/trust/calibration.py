@@ -11,7 +11,7 @@ The result is ``calibration.json``, which only the experiment writes::
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
@@ -134,6 +134,12 @@ class MethodCalibration:
 
     errors: Mapping[str, Correction]
     statistics: Mapping[str, Shift]
+
+    def without(self, errors: Iterable[str]) -> MethodCalibration:
+        """Return the same, as if nothing were known about some errors."""
+        left_out = {*errors}
+        known = {name: each for name, each in self.errors.items() if name not in left_out}
+        return MethodCalibration(known, self.statistics)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ from psgraph._runtime.html import card, grid, note, paragraph
 from psgraph._runtime.numbers import count, exact_decimal
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import SyntheticGraph
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.methods.base import Method
+from psgraph.metrics.groups import headline_metrics
 from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.unit import Owner
 from psgraph.publication.certificate import Certificate, Release
 from psgraph.publication.planning import effects_of
 from psgraph.publication.releases import Releases, read_releases
@@ -27,6 +29,7 @@ from psgraph.trust.jumps import (
     shown_timestamps,
 )
 from psgraph.trust.prediction import Prediction, predict_errors
+from psgraph.trust.quantities import CURVE_DEGREES, curve_name
 from psgraph.trust.reruns import check_effort, method_of, run_bootstrap
 from psgraph.trust.verdicts import Verdict, judge
 
@@ -43,6 +46,8 @@ ReleasesLike = str | PathLike[str] | Sequence[Release]
 REPETITIONS = 3
 TRUST_SECONDS = 5.0  # that a report takes for predictions by default
 LEAST_NODES = 50  # what predictions were checked on has about a hundred nodes or more
+# Errors whose factors do not hold for releases that follow public labels.
+OF_COMMUNITIES = ("community_modularity_error", "adjusted_rand_index")
 FULL = 0.9  # share of node pairs that are edges, above which a graph can hardly change
 
 
@@ -77,6 +82,10 @@ class ExpectedErrors:
         those that were rerun, without those around jumps.
     notes
         What limits the predictions.
+    kind
+        Of the releases.
+    side_nodes
+        The number of nodes on each side of the last release that was rerun; one if ends are alike.
     """
 
     method: str
@@ -94,12 +103,15 @@ class ExpectedErrors:
     notes: tuple[str, ...]
     jumps: tuple[Jump, ...]
     predicted: tuple[int, ...]
+    kind: Kind = UNDIRECTED
+    side_nodes: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; a missing number is None."""
         return {
             "method": self.method,
             **self.guarantee.to_dict(),
+            **self.kind.to_dict(),
             "releases": self.releases,
             "timestamps": self.timestamps,
             "times": list(self.times),
@@ -113,6 +125,14 @@ class ExpectedErrors:
             "verdicts": [each.to_dict() for each in self.verdicts],
             "notes": list(self.notes),
         }
+
+    def __str__(self) -> str:
+        epsilon, window = exact_decimal(self.guarantee.epsilon), self.guarantee.window
+        part = "" if self.timestamps == self.releases else f"{self.timestamps:,} of "
+        published = f"{part}{count(self.releases, 'release')}"
+        lines = [f"{published} of {self.method}, ε = {epsilon}, w = {window}"]
+        lines += [f"{each.question} {each.answer}: {each.reason}" for each in self.verdicts]
+        return "\n".join([*lines, *self.notes])
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Column headings and a row of text per metric: the prediction and its 90 % interval."""
@@ -133,6 +153,15 @@ class ExpectedErrors:
         if not self.predicted:
             return "no timestamp"
         return f"{shown_timestamps(self.predicted)} of {self.releases:,}"
+
+    @property
+    def headlines(self) -> tuple[Prediction, ...]:
+        """The predictions of the metrics that reports show first."""
+        return tuple(self.errors[metric.name] for metric in headline_metrics(self.kind))
+
+    def curve(self, side: str = "") -> dict[int, Estimate]:
+        """How many nodes have at least each degree, by degree; on a side, if there are two."""
+        return {degree: self.statistics[curve_name(degree, side)] for degree in CURVE_DEGREES}
 
     def _repr_html_(self) -> str | None:
         columns, rows = self.table()
@@ -158,7 +187,8 @@ def expected_errors(
 
     The method that made the releases is run on them again, as if they were the truth, with fresh
     noise of the same size. The changes are corrected by factors learned on public
-    streams. It needs no original, no ledger and no ε.
+    streams. It needs no original, no ledger and no ε. Of directed, two-sided and weighted releases
+    the errors of the reruns are shown without a correction: none was learned yet.
 
     Parameters
     ----------
@@ -196,7 +226,14 @@ def expected_errors(
     found = _releases(releases)
     certificates = _certificates(found)
     method, guarantee = method_of(certificates)
-    _check_size(certificates)
+    if isinstance(guarantee.unit, Owner):
+        raise DataError(
+            "these releases protect all rows of a person, and don't say which edges are whose: the "
+            "method can't be run on them again\nTheir errors cannot be predicted. psgraph plan "
+            "--owner says how large the noise is."
+        )
+    kind = certificates[-1].kind
+    _check_size(certificates, _pairs(found, certificates))
     bootstrap = run_bootstrap(
         _Graphs(found),
         method,
@@ -206,13 +243,15 @@ def expected_errors(
         seconds=seconds,
         progress=progress,
     )
-    calibration = method_calibration(method)
+    calibration = method_calibration(method) if kind == UNDIRECTED else None
+    if calibration is not None and _follows_labels(certificates[-1]):
+        calibration = calibration.without(OF_COMMUNITIES)
     used = certificates[: bootstrap.timestamps]
     edges = bootstrap.released["edges"]
     jumps = find_jumps(edges, edge_margin(method, used, edges, "edges"), guarantee.window)
     predicted = predicted_timestamps(jumps, bootstrap.timestamps)
     bootstrap = bootstrap.only(predicted)
-    errors = predict_errors(bootstrap, calibration)
+    errors = predict_errors(bootstrap, calibration, kind)
     statistics = estimate_statistics(bootstrap, calibration, method, used)
     return ExpectedErrors(
         method=method.name,
@@ -229,7 +268,8 @@ def expected_errors(
         verdicts=judge(
             errors,
             statistics,
-            noisy_degree=_noisy_degree(method, used[-1]),
+            kind=kind,
+            noisy_degree=_noisy_degree(method, used[-1]) if kind == UNDIRECTED else None,
             predicted=predicted,
         ),
         notes=tuple(
@@ -237,6 +277,8 @@ def expected_errors(
         ),
         jumps=jumps,
         predicted=predicted,
+        kind=kind,
+        side_nodes=_sizes(found, used[-1]),
     )
 
 
@@ -264,7 +306,19 @@ def expected_within(
         return None
 
 
-def _check_size(certificates: Sequence[Certificate]) -> None:
+def _sizes(releases: Sequence[Release], certificate: Certificate) -> tuple[int, ...]:
+    """The number of nodes of each side of a release; only a two-sided one has to be read."""
+    if not certificate.kind.two_sided:
+        return (certificate.nodes,)
+    return releases[certificate.timestamp].graph.roster.sizes
+
+
+def _pairs(releases: Sequence[Release], certificates: Sequence[Certificate]) -> list[int]:
+    """The number of pairs that can be edges, at each timestamp."""
+    return [each.kind.pairs(*_sizes(releases, each)) for each in certificates]
+
+
+def _check_size(certificates: Sequence[Certificate], pairs: Sequence[int]) -> None:
     """Refuse releases on which reruns show nothing because they cannot err.
 
     A graph without edges stays empty, and one that noise has filled stays full: both look perfect.
@@ -281,12 +335,17 @@ def _check_size(certificates: Sequence[Certificate]) -> None:
             f"{LEAST_NODES} nodes or more\nTheir errors cannot be predicted. "
             "psgraph plan says how large the noise is."
         )
-    if all(each.edges > FULL * UNDIRECTED.pairs(each.nodes) for each in certificates):
+    if all(each.edges > FULL * most for each, most in zip(certificates, pairs, strict=True)):
         raise DataError(
             f"more than {100 * FULL:g} % of all node pairs are edges in every release, so running "
             "the method on them again shows nothing\n"
             "Their errors cannot be predicted."
         )
+
+
+def _follows_labels(last: Certificate) -> bool:
+    """Whether releases followed public labels at the last timestamp, as the method says."""
+    return bool(last.summary.get("labels_used", False))
 
 
 def _noisy_degree(method: Method[Any, Any], last: Certificate) -> float | None:
@@ -342,10 +401,14 @@ def _notes(
     if jumps:
         yield jump_note(jumps, timestamps)
     if not calibrated:
+        known_about = (
+            f"nothing is known about predictions for {last.method} with these parameters"
+            if last.kind == UNDIRECTED
+            else "predictions were checked on undirected graphs without weights only"
+        )
         yield (
-            f"Not calibrated: nothing is known about predictions for {last.method} with these "
-            "parameters. Reruns are too optimistic where a method is biased; true errors may be "
-            "several times as large."
+            f"Not calibrated: {known_about}. Reruns are too optimistic where a method is biased; "
+            "true errors may be several times as large."
         )
     else:
         known = load_calibration()
@@ -359,6 +422,11 @@ def _notes(
                 f"ε = {exact_decimal(epsilon)} with w = {window} is outside the range that "
                 f"predictions were checked in: ε from {min(budgets):g} to {max(budgets):g}, w "
                 f"from {min(known.windows)} to {max(known.windows)}."
+            )
+        if _follows_labels(last):
+            yield (
+                "These releases follow public labels, and the factors were learned without: errors "
+                "of communities are not predicted, and others are less certain than they look."
             )
     if timestamps < len(certificates):
         yield (

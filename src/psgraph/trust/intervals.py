@@ -18,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats
+from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.sides import side_names
 from psgraph.trust.calibration import LEVEL, MethodCalibration, NoiseForm
 from psgraph.trust.prediction import Range, Status, from_scale, to_scale
 from psgraph.trust.quantities import (
     CURVE_DEGREES,
-    STATISTICS,
     StatisticInfo,
     curve_name,
     degree_class,
+    statistics_of,
 )
 from psgraph.trust.reruns import Bootstrap
 
@@ -132,10 +134,13 @@ def estimate_statistics(
     certificates: Sequence[Certificate],
 ) -> dict[str, Estimate]:
     """Return intervals around every statistic of the releases."""
+    kind = certificates[-1].kind if certificates else UNDIRECTED
     found = {
-        name: _from_bootstrap(bootstrap, info, calibration) for name, info in STATISTICS.items()
+        name: _from_bootstrap(bootstrap, info, calibration)
+        for name, info in statistics_of(kind).items()
     }
-    found |= _descending([found[curve_name(degree)] for degree in CURVE_DEGREES])
+    for side in side_names(kind):
+        found |= _descending([found[curve_name(degree, side)] for degree in CURVE_DEGREES])
     shift = None if calibration is None else calibration.statistics.get("edges")
     if shift is not None and shift.noise_form is not None:
         edges = bootstrap.released["edges"]
@@ -283,7 +288,9 @@ def _edge_variance(
 ) -> Floats:
     """Return the variance of the noise on the number of edges, at every timestamp."""
     last = certificates[-1]
-    plan = method.plan(last.guarantee, nodes=max(last.nodes, 1))
+    # Methods of other packages may know undirected graphs only.
+    of_kind = {} if last.kind == UNDIRECTED else {"kind": last.kind}
+    plan = method.plan(last.guarantee, nodes=max(last.nodes, 1), **of_kind)
     counted: dict[str, tuple[Counted, int]] = {row.label: (row.counts, row.terms) for row in plan}
     found = []
     for certificate in certificates:
@@ -294,7 +301,9 @@ def _edge_variance(
                 variance = 2 * (charge.sensitivity / float(charge.epsilon)) ** 2 * terms
                 noise[what] = noise.get(what, 0.0) + variance
         precision = 1 / noise["edges"] if "edges" in noise else 0.0
-        if degrees and "degree" in noise:  # their sum is twice the number of edges
+        if (
+            degrees and "degree" in noise and last.kind.sides == 1
+        ):  # their sum is twice the number of edges
             precision += 4 / (max(certificate.nodes, 1) * noise["degree"])
         found.append(1 / precision if precision else np.nan)
     return np.array(found)

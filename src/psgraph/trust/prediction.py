@@ -10,9 +10,10 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats
 from psgraph._runtime.numbers import NO_VALUE
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.metrics.metric import Metric
 from psgraph.trust.calibration import LEVEL, MethodCalibration
-from psgraph.trust.quantities import ERRORS, Scale
+from psgraph.trust.quantities import Scale, errors_of
 from psgraph.trust.reruns import Bootstrap
 
 if TYPE_CHECKING:
@@ -153,12 +154,12 @@ def mean_of(values: Sequence[float] | Floats) -> float:
 
 
 def predict_errors(
-    bootstrap: Bootstrap, calibration: MethodCalibration | None
+    bootstrap: Bootstrap, calibration: MethodCalibration | None, kind: Kind = UNDIRECTED
 ) -> dict[str, Prediction]:
     """Predict every error; without a calibration, take the errors of the reruns."""
     return {
         name: _prediction(info, [each.errors for each in bootstrap.repetitions], calibration)
-        for name, info in ERRORS.items()
+        for name, info in errors_of(kind).items()
     }
 
 

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import log
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.sides import side_degrees, side_names, side_words
 from psgraph.metrics.change import edge_overlap
 from psgraph.metrics.clustering import clustering_coefficients
 from psgraph.metrics.communities import find_communities, modularity
 from psgraph.metrics.degrees import assortativity, node_degrees
+from psgraph.metrics.direction import reciprocity
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
-from psgraph.metrics.groups import GROUPS, METRICS
+from psgraph.metrics.groups import GROUPS, default_metrics
 from psgraph.metrics.metric import UNDEFINED, GraphFacts, Group, Metric, Pair
+from psgraph.metrics.weights import total_weight
 
 if TYPE_CHECKING:
     from psgraph.graph import Graph
@@ -36,6 +41,8 @@ __all__ = [
     "Statistics",
     "curve_name",
     "degree_class",
+    "errors_of",
+    "statistics_of",
 ]
 
 #: ``log``: errors. ``count``: numbers of something. ``logit``: shares. ``atanh``: correlations.
@@ -100,10 +107,22 @@ _OF_NODES = Group(
     ),
 )
 
-#: The errors that are predicted, by name: every metric, and those of single nodes.
-ERRORS: Mapping[str, Metric] = MappingProxyType(
-    {**METRICS, **{metric.name: metric for metric in _OF_NODES.metrics}}
-)
+
+@cache
+def errors_of(kind: Kind) -> Mapping[str, Metric]:
+    """Return the errors that are predicted for a kind of graph, by name.
+
+    Every metric of psgraph's own; of undirected graphs also the errors of single nodes.
+    """
+    groups = (group.on(kind) for group in GROUPS.values())
+    metrics = [*default_metrics(kind), *(each for group in groups for each in group.metrics)]
+    if kind.name == UNDIRECTED.name:
+        metrics += _OF_NODES.metrics
+    return MappingProxyType({metric.name: metric for metric in metrics})
+
+
+#: The errors that are predicted for undirected graphs without weights, by name.
+ERRORS: Mapping[str, Metric] = errors_of(UNDIRECTED)
 
 
 class Errors:
@@ -119,15 +138,17 @@ class Errors:
     (0.0, 1.0, 0.0)
     """
 
-    def __init__(self) -> None:
-        self._more = MoreMetrics(tuple(GROUPS))
+    def __init__(self, kind: Kind = UNDIRECTED) -> None:
+        wanted = [name for name, group in GROUPS.items() if group.on(kind).metrics]
+        self._more = MoreMetrics(wanted, kind)
+        self._of_nodes = _OF_NODES.on(kind)
 
     def compute(self, truth: GraphFacts, made: GraphFacts) -> Values:
         """Compute the errors; NaN where one has no value, or a true value of zero."""
         found: dict[str, float | None] = {
             **compute_fidelity(truth, made).to_dict(),
             **self._more.compute(truth, made),
-            **_OF_NODES.compute(Pair(truth, made)),
+            **self._of_nodes.compute(Pair(truth, made)),
         }
         return {
             name: np.nan if value is None or value >= UNDEFINED else value
@@ -151,9 +172,13 @@ class StatisticInfo:
     is_share: bool = False
 
 
-def curve_name(degree: int) -> str:
-    """Return the name of the number of nodes with at least this degree."""
-    return f"degree_at_least_{degree}"
+def curve_name(degree: int, side: str = "") -> str:
+    """Return the name of the number of nodes with at least this degree, on a side.
+
+    >>> curve_name(4), curve_name(4, "out")
+    ('degree_at_least_4', 'out_degree_at_least_4')
+    """
+    return f"{side}_degree_at_least_{degree}".lstrip("_")
 
 
 def degree_class(degree: int) -> int:
@@ -165,24 +190,38 @@ def degree_class(degree: int) -> int:
     return max(low for low, _ in DEGREE_CLASSES if low <= degree)
 
 
-#: The statistics that get intervals, by name.
-STATISTICS: Mapping[str, StatisticInfo] = MappingProxyType(
-    {
-        info.name: info
-        for info in (
-            StatisticInfo("edges", "number of edges", "count"),
-            StatisticInfo("edge_growth", "change of the number of edges", "none"),
+@cache
+def statistics_of(kind: Kind) -> Mapping[str, StatisticInfo]:
+    """Return the statistics that get intervals for a kind of graph, by name."""
+    found = [
+        StatisticInfo("edges", "number of edges", "count"),
+        StatisticInfo("edge_growth", "change of the number of edges", "none"),
+    ]
+    if kind.name == UNDIRECTED.name:
+        found += [
             StatisticInfo("clustering", "clustering (transitivity)", "logit"),
             StatisticInfo("assortativity", "degree assortativity", "atanh"),
             StatisticInfo("modularity", "modularity", "logit"),
-            StatisticInfo("persisting_edges", "share of persisting edges", "logit", True),
-            *(
-                StatisticInfo(curve_name(degree), f"nodes of degree {degree} or more", "count")
-                for degree in CURVE_DEGREES
-            ),
+        ]
+    if kind.directed:
+        found.append(StatisticInfo("reciprocity", "share of answered edges", "logit", True))
+    found.append(StatisticInfo("persisting_edges", "share of persisting edges", "logit", True))
+    if kind.weighted:
+        found.append(StatisticInfo("total_weight", "sum of all weights", "count"))
+    found += [
+        StatisticInfo(
+            curve_name(degree, side),
+            f"nodes of {side_words(side, 'degree')} {degree} or more",
+            "count",
         )
-    }
-)
+        for side in side_names(kind)
+        for degree in CURVE_DEGREES
+    ]
+    return MappingProxyType({info.name: info for info in found})
+
+
+#: The statistics of undirected graphs without weights, by name.
+STATISTICS: Mapping[str, StatisticInfo] = statistics_of(UNDIRECTED)
 
 
 class Statistics:
@@ -193,17 +232,26 @@ class Statistics:
 
     def compute(self, facts: GraphFacts) -> Values:
         """Compute the statistics; NaN where one has no value."""
-        graph, before = facts.graph, self._before
-        edges, degrees = int(graph.u.size), facts.of(node_degrees)
+        graph, before, kind = facts.graph, self._before, facts.graph.kind
+        edges = int(graph.u.size)
         known = before is not None and before.u.size and edges
         found = {
             "edges": float(edges),
             "edge_growth": log(edges / before.u.size) if known and before is not None else np.nan,
-            "clustering": facts.of(clustering_coefficients).transitivity,
-            "assortativity": facts.of(assortativity),
-            "modularity": modularity(graph, facts.of(find_communities)),
             "persisting_edges": np.nan if before is None else edge_overlap(before, graph),
-            **{curve_name(each): float((degrees >= each).sum()) for each in CURVE_DEGREES},
+            **{
+                curve_name(each, side): float((degrees >= each).sum())
+                for side, degrees in zip(side_names(kind), facts.of(side_degrees), strict=True)
+                for each in CURVE_DEGREES
+            },
         }
+        if kind.name == UNDIRECTED.name:
+            found["clustering"] = facts.of(clustering_coefficients).transitivity
+            found["assortativity"] = facts.of(assortativity)
+            found["modularity"] = modularity(graph, facts.of(find_communities))
+        if kind.directed:
+            found["reciprocity"] = facts.of(reciprocity)
+        if kind.weighted:
+            found["total_weight"] = float(facts.of(total_weight))
         self._before = graph
         return found

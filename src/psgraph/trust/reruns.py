@@ -178,7 +178,7 @@ class _Walk:
     ) -> None:
         self._method, self._guarantee = method, guarantee
         self._seed = derived_seed(seed, number)
-        self._errors = Errors()
+        self._errors: Errors | None = None
         self._statistics = Statistics(), Statistics()
         self._rows: list[list[Mapping[str, float]]] = [[], [], []]
 
@@ -191,6 +191,8 @@ class _Walk:
         graphs = (each.graph for each in inputs)
         again = rerun(graphs, self._method, self._guarantee, seed=self._seed)
         for released, made in zip(facts, map(GraphFacts, again), strict=True):
+            if self._errors is None:
+                self._errors = Errors(released.graph.kind)
             found = (
                 self._errors.compute(released, made),
                 self._statistics[0].compute(released),
@@ -238,7 +240,7 @@ def rerun(
     engine, made = LocalEngine(), None
     measured = measure_stream(
         method,
-        (Snapshot(graph.roster, graph.u, graph.v, time=graph.time) for graph in graphs),
+        map(_as_snapshot, graphs),
         guarantee,
         engine,
         samplers=lambda number: Sampler(RandomSource.seeded(seed, timestamp=number)),
@@ -246,6 +248,12 @@ def rerun(
     for timestamp in measured:
         made = draw_graph(method, timestamp.state, made, timestamp.seed, engine)
         yield made
+
+
+def _as_snapshot(graph: Graph) -> Snapshot:
+    return Snapshot(
+        graph.roster, graph.u, graph.v, kind=graph.kind, weight=graph.weight, time=graph.time
+    )
 
 
 def method_of(certificates: Sequence[Certificate]) -> tuple[Method[Any, Any], WEventPrivacy]:

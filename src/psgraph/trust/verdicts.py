@@ -8,6 +8,8 @@ from math import exp
 from typing import Literal
 
 from psgraph._runtime.numbers import count
+from psgraph.graph.kind import UNDIRECTED, Kind
+from psgraph.graph.sides import side_names, side_words
 from psgraph.metrics.metric import Limits
 from psgraph.trust.intervals import Estimate
 from psgraph.trust.jumps import shown_timestamps
@@ -39,6 +41,7 @@ def judge(
     errors: Mapping[str, Prediction],
     statistics: Mapping[str, Estimate],
     *,
+    kind: Kind = UNDIRECTED,
     noisy_degree: float | None = None,
     predicted: Sequence[int] | None = None,
 ) -> tuple[Verdict, ...]:
@@ -50,13 +53,31 @@ def judge(
 
     Parameters
     ----------
+    kind
+        Of the releases; it decides which questions there are.
     noisy_degree
         The degree to which noise alone may lift a node, if that is known.
     predicted
         The timestamps that are predicted; None for all.
     """
     calibrated = all(each.status != "not calibrated" for each in errors.values())
-    found = _judged(errors, statistics, noisy_degree)
+    found = (
+        _edge_count(statistics["edges"]),
+        _growth(statistics["edge_growth"]),
+        *(_of_nodes(errors, noisy_degree) if kind.sides == 1 else _of_sides(errors, kind)),
+        *(_of_weights(errors) if kind.weighted else ()),
+        _by_metric(
+            "How quickly do relations change?",
+            errors["snapshot_overlap_error"],
+            "The error of the share of edges that persist",
+        ),
+        Verdict(
+            "Which single edges exist?",
+            "never",
+            "The noise hides exactly that, at any ε and with any method. An edge of a release "
+            "says nothing certain about an edge of the original.",
+        ),
+    )
     timestamps = len(statistics["edges"].ranges)
     if predicted is not None and len(predicted) < timestamps:
         found = tuple(_near_jumps(each, predicted, timestamps) for each in found)
@@ -85,14 +106,9 @@ def _doubted(verdict: Verdict) -> Verdict:
     )
 
 
-def _judged(
-    errors: Mapping[str, Prediction],
-    statistics: Mapping[str, Estimate],
-    noisy_degree: float | None,
-) -> tuple[Verdict, ...]:
+def _of_nodes(errors: Mapping[str, Prediction], noisy_degree: float | None) -> tuple[Verdict, ...]:
+    """Questions about graphs whose edges have two ends of the same kind."""
     return (
-        _edge_count(statistics["edges"]),
-        _growth(statistics["edge_growth"]),
         _hubs(errors["hubs_found"], noisy_degree),
         _degrees_of_nodes(errors),
         _by_metric(
@@ -111,16 +127,56 @@ def _judged(
             errors["effective_diameter_error"],
             "The error of the effective diameter",
         ),
+    )
+
+
+def _of_sides(errors: Mapping[str, Prediction], kind: Kind) -> tuple[Verdict, ...]:
+    """Questions about directed and two-sided graphs."""
+    found = []
+    for side in side_names(kind):
+        words = side_words(side, "degrees")
+        found += [
+            _by_metric(
+                f"Which nodes have the highest {words}?",
+                errors[f"top_{side}_overlap"],
+                "The overlap with the true ones",
+            ),
+            _by_metric(
+                f"How are the {words} distributed?",
+                errors[f"{side}_degree_divergence_smoothed"],
+                "The smoothed divergence",
+            ),
+        ]
+    if kind.directed:
+        found += [
+            _by_metric(
+                "How often is an edge answered by one in the other direction?",
+                errors["reciprocity_error"],
+                "The error of that share",
+            ),
+            _by_metric(
+                "Do the nodes that send also receive?",
+                errors["joint_degree_divergence"],
+                "The divergence of out- and in-degrees together",
+            ),
+            _by_metric(
+                "How often are neighbours of a node neighbours themselves?",
+                errors["skeleton_clustering_error"],
+                "The error of the clustering without directions",
+            ),
+        ]
+    return tuple(found)
+
+
+def _of_weights(errors: Mapping[str, Prediction]) -> tuple[Verdict, ...]:
+    return (
         _by_metric(
-            "How quickly do relations change?",
-            errors["snapshot_overlap_error"],
-            "The error of the share of edges that persist",
+            "How are the weights distributed?",
+            errors["weight_distance"],
+            "The distance of the distributions",
         ),
-        Verdict(
-            "Which single edges exist?",
-            "never",
-            "The noise hides exactly that, at any ε and with any method. An edge of a release "
-            "says nothing certain about an edge of the original.",
+        _by_metric(
+            "What is the sum of all weights?", errors["total_weight_error"], "Its relative error"
         ),
     )
 

@@ -144,7 +144,7 @@ def _distinct_pieces(
             if progress is not None:
                 progress(min(edges, found + done + _CHUNK), edges)
         pieces, found = [], 0
-        for number, keys in enumerate(sorter.parts()):
+        for number, (keys, _) in enumerate(sorter.parts()):
             pieces.append(scratch / f"piece-{number}.npy")
             np.save(pieces[-1], keys)
             found += keys.size

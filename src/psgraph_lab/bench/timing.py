@@ -31,6 +31,7 @@ from psgraph._runtime.resources import peak_bytes, phase, restart_peak, stopwatc
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import EdgeParts
 from psgraph.methods.base import Method
 from psgraph.methods.registry import find_method
@@ -359,13 +360,13 @@ class TimedEngine:
         with self._waiting(_work_name(job)):
             return self._engine.reduce(job, combine)
 
-    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         with self._waiting("shuffle"):
-            return self._engine.shuffle(jobs, nodes=nodes)
+            return self._engine.shuffle(jobs, nodes=nodes, kind=kind)
 
-    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+    def store(self, job: Job, *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         with self._waiting(_work_name(job)):
-            return self._engine.store(job, nodes=nodes)
+            return self._engine.store(job, nodes=nodes, kind=kind)
 
     @contextmanager
     def _waiting(self, verb: str) -> Iterator[None]:

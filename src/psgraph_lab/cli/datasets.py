@@ -24,7 +24,8 @@ from psgraph.cli.screen import (
     table,
     waiting,
 )
-from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_dataset
+from psgraph_lab.datasets.catalogue import dataset_names, find_dataset
+from psgraph_lab.datasets.further import Counts, Dataset
 from psgraph_lab.datasets.locations import Located, cache_directory, directories, locate
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from psgraph_lab.datasets.catalogue import Counts, Dataset, dataset_names, find_dataset
+from psgraph_lab.datasets.catalogue import dataset_names, find_dataset
+from psgraph_lab.datasets.further import Counts, Dataset
 
 if TYPE_CHECKING:
     from psgraph_lab.datasets.download import fetch_dataset

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psgraph.errors import DataError, InvalidArgument
+from psgraph_lab.datasets.further import FURTHER, KINDS, LABELLED, Counts, Dataset
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
 
 __all__ = [
-    "FURTHER",
-    "Counts",
-    "Dataset",
     "OwnDataset",
     "add_dataset",
     "dataset_names",
@@ -26,66 +24,8 @@ __all__ = [
     "own_dataset",
 ]
 
-
-@dataclass(frozen=True)
-class Counts:
-    """The size of a stream: distinct nodes and undirected edges over all timestamps.
-
-    Attributes
-    ----------
-    self_loops
-        Distinct self-loops, which `edges` leaves out; None where they were dropped uncounted.
-    """
-
-    nodes: int
-    edges: int
-    timestamps: int
-    self_loops: int | None = None
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """One data set.
-
-    Attributes
-    ----------
-    paper
-        Counts in the paper's table, self-loops included; None if the paper does not use it.
-    stand_in_for
-        The data set of the paper that this one replaces, if it is a stand-in.
-    source
-        A page about where it comes from.
-    downloads
-        Addresses of its original files; without any, it has to be given with ``--from``.
-    checksum
-        SHA-256 of the first of `downloads`, once known.
-    files
-        Names of its Parquet file; `fetch` writes the first.
-    selection
-        Which part of the source is used, and how.
-    discrepancy
-        Known differences from the paper's counts.
-    paper_self_loops
-        Self-loops among the paper's edges.
-    """
-
-    name: str
-    title: str
-    description: str
-    source: str
-    licence: str
-    size: str
-    selection: str
-    files: tuple[str, ...] = ()
-    downloads: tuple[str, ...] = ()
-    checksum: str | None = None
-    stand_in_for: str | None = None
-    paper: Counts | None = None
-    paper_self_loops: int = 0
-    discrepancy: str = ""
-
-
-_OWN: dict[str, OwnDataset] = {}
+UNDIRECTED = "undirected"
+"""After a colon, the name of a data set that is published as undirected; see `kinds`."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +71,9 @@ def _files(path: Path) -> list[Path]:
     return sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
 
 
+_OWN: dict[str, OwnDataset] = {}
+
+
 def add_dataset(dataset: OwnDataset) -> str:
     """Make a data set known in this process; returns the name that results are stored under."""
     try:
@@ -150,115 +93,6 @@ def own_dataset(name: str) -> OwnDataset | None:
 
 
 # ---- the catalogue ----
-
-
-def _stream(
-    name: str, title: str, description: str, size: str, selection: str, file: str
-) -> Dataset:
-    return Dataset(
-        name=name,
-        title=title,
-        description=description,
-        source="public research data; the source of this copy is not recorded",
-        licence="none stated",
-        size=f"{size} as Parquet",
-        selection=selection,
-        files=(f"{name}.parquet", f"{file}.parquet"),
-    )
-
-
-# Streams that the paper does not use: other sizes, densities and ways to change. PSGraph+ is judged
-# on them as well, because a method tuned on the paper's streams alone may fit nothing else.
-FURTHER = (
-    _stream(
-        "bitcoin-alpha",
-        "Bitcoin Alpha",
-        "Ratings of traders on Bitcoin Alpha; tiny at both ends.",
-        "45 kB",
-        "63 months, 2010-11 to 2016-01; 13 to 799 nodes.",
-        "bitcoinalpha_monthly",
-    ),
-    _stream(
-        "bitcoin-otc",
-        "Bitcoin OTC",
-        "Ratings of traders on Bitcoin OTC; tiny at both ends.",
-        "68 kB",
-        "63 months, 2010-11 to 2016-01; 26 to 799 nodes.",
-        "bitcoinotc_monthly",
-    ),
-    _stream(
-        "canparl",
-        "CanParl",
-        "Votes in a parliament: dense, with a few nodes linked to nearly all others.",
-        "57 kB",
-        "14 years; 306 to 476 nodes.",
-        "canparl_year",
-    ),
-    _stream(
-        "college-msg",
-        "College messages",
-        "Messages at a college: sparse and small.",
-        "45 kB",
-        "28 weeks, 2004-04-15 to 2004-10-21; 77 to 909 nodes.",
-        "collegemsg_weekly",
-    ),
-    _stream(
-        "dblp",
-        "DBLP",
-        "Co-authors, new links only; very strongly clustered.",
-        "330 kB",
-        "19 years, 2000 to 2018; 519 to 6,981 nodes.",
-        "dblp_yearly",
-    ),
-    _stream(
-        "email-eu",
-        "Email-EU",
-        "E-mail within an institution with departments; strongly clustered.",
-        "200 kB",
-        "75 weeks; 52 to 667 nodes.",
-        "emaileu_weekly",
-    ),
-    _stream(
-        "facebook-wall",
-        "Facebook wall",
-        "Wall posts, new links only; grows by four orders of magnitude.",
-        "800 kB",
-        "52 months, 2004-10 to 2009-01; 2 to 17,159 nodes.",
-        "facebookwall_newlinks_monthly",
-    ),
-    _stream(
-        "high-school",
-        "High school 2013",
-        "Contacts of pupils in classes: communities, clustered.",
-        "39 kB",
-        "41 hours; 139 to 286 nodes.",
-        "highschool2013_hour",
-    ),
-    _stream(
-        "math-overflow",
-        "MathOverflow",
-        "Users of MathOverflow who interact, new links only.",
-        "550 kB",
-        "79 months, 2009-09 to 2016-03; 10 to 1,568 nodes.",
-        "mathoverflow_newlinks_monthly",
-    ),
-    _stream(
-        "radoslaw-email",
-        "Radoslaw e-mail",
-        "E-mail of a small company; a third of the edges persists.",
-        "23 kB",
-        "40 weeks; 99 to 148 nodes.",
-        "radoslaw_email_week",
-    ),
-    _stream(
-        "wiki-talk-2004",
-        "Wiki-talk 2004–2005",
-        "A larger window of the source of Wiki-talk; few edges persist.",
-        "1 MB",
-        "24 months, 2004-01 to 2005-12; 1,447 to 27,772 nodes.",
-        "wikitalk_monthly_2004_2005",
-    ),
-)
 
 
 _SNAP = "https://snap.stanford.edu/data"
@@ -376,6 +210,8 @@ _DATASETS = (
         discrepancy="a different network; only its size is similar to the paper's Reddit.",
     ),
     *FURTHER,
+    *LABELLED,
+    *KINDS,
     Dataset(
         name="demo",
         title="Demo",
@@ -399,11 +235,15 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """Find a data set by name, ignoring case; also one with a jump, see `jumps`.
+    """Find a data set by name, ignoring case; also one with a jump (see `jumps`) or as undirected.
 
     >>> find_dataset("As-733").paper
     Counts(nodes=7473, edges=22705, timestamps=147, self_loops=None)
     """
+    base, _, changed = str(name).lower().rpartition(":")
+    if base and changed == UNDIRECTED:
+        found = find_dataset(base)
+        return replace(found, name=name, title=f"{found.title}, published undirected")
     for dataset in _DATASETS:
         if dataset.name == str(name).lower():
             return dataset

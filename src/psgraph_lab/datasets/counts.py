@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.graph import Snapshot
+from psgraph.graph import Roster, Snapshot
 from psgraph.graph.roster import Ids
-from psgraph_lab.datasets.catalogue import Counts, Dataset
+from psgraph_lab.datasets.further import Counts, Dataset
 
 __all__ = ["Counter", "Line", "compare_with_paper", "count", "distance"]
 
@@ -25,14 +25,17 @@ class Counter:
     """
 
     def __init__(self, *, loops_known: bool = True) -> None:
-        self._numbers: dict[int | str, int] = {}
+        self._numbers: dict[tuple[int, int | str], int] = {}
         self._keys: list[NDArray[np.int64]] = []
         self._loops: set[int | str] | None = set() if loops_known else None
         self._timestamps = 0
 
     def add(self, snapshot: Snapshot, *, loops: Iterable[int | str] = ()) -> None:
         """Add a snapshot, and the nodes that had a self-loop in it."""
-        numbers = self._number(snapshot.roster.ids)
+        # Equal ids on the two sides of a graph are different nodes.
+        numbers = np.concatenate(
+            [self._number(side, each.ids) for side, each in _sides(snapshot.roster)]
+        )
         a, b = numbers[snapshot.u], numbers[snapshot.v]
         self._keys.append(np.unique(snapshot.kind.keys(a, b)))
         self._timestamps += 1
@@ -45,9 +48,14 @@ class Counter:
         loops = None if self._loops is None else len(self._loops)
         return Counts(len(self._numbers), edges, self._timestamps, loops)
 
-    def _number(self, ids: Ids) -> NDArray[np.int64]:
+    def _number(self, side: int, ids: Ids) -> NDArray[np.int64]:
         known = self._numbers
-        return np.array([known.setdefault(id_, len(known)) for id_ in ids.tolist()], dtype=np.int64)
+        numbers = [known.setdefault((side, each), len(known)) for each in ids.tolist()]
+        return np.array(numbers, dtype=np.int64)
+
+
+def _sides(roster: Roster) -> Iterable[tuple[int, Roster]]:
+    return enumerate(roster.sides[: len(roster.sizes)])
 
 
 def count(snapshots: Iterable[Snapshot]) -> Counts:

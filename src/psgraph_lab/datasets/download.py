@@ -22,7 +22,8 @@ from urllib.parse import urlsplit
 from psgraph._runtime.durable import make_directory, put_in_place, write_whole
 from psgraph._version import __version__
 from psgraph.errors import DataError, InvalidArgument, OutputError
-from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset
+from psgraph_lab.datasets.catalogue import find_dataset
+from psgraph_lab.datasets.further import Counts, Dataset
 from psgraph_lab.datasets.locations import Located, cache_directory, locate
 from psgraph_lab.datasets.snapshots import find_files, load_located, write_parquet
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.roster import Ids
+from psgraph_lab.datasets.catalogue import UNDIRECTED
+from psgraph_lab.datasets.further import KINDS
 
 __all__ = [
     "JUMPS",
@@ -29,6 +31,7 @@ __all__ = [
     "on_one_roster",
 ]
 
+_KINDS = frozenset(dataset.name for dataset in KINDS)
 WITHOUT = ":without"
 SETTLED = "settled|"
 PART, STEP, SEASON = 0.02, 0.2, 0.3  # shares of the edges that are left
@@ -115,8 +118,8 @@ def find_jump(name: str) -> tuple[str, Jump | None]:
     'five times the edges'
     """
     base, _, jump = name.removesuffix(WITHOUT).partition(":")
-    if not jump:
-        return name, None
+    if not jump or jump == UNDIRECTED:
+        return base if jump else name, None
     if jump not in JUMPS:
         raise InvalidArgument(f"there is no jump {jump!r}\nChoose one of: {', '.join(JUMPS)}.")
     return base, JUMPS[jump]
@@ -126,10 +129,12 @@ def judged_timestamps(name: str, length: int, window: int) -> dict[str, range]:
     """The timestamps whose metrics count, by the prefix that the names of their means get.
 
     All without a jump; with one, those after it, and those by which a method should have recovered.
+    Of directed, two-sided and weighted data sets also those after the first window.
     """
-    _, jump = find_jump(name)
+    base, jump = find_jump(name)
     if jump is None:
-        return {"": range(length)}
+        later = {SETTLED: range(window, length)} if base in _KINDS else {}
+        return {"": range(length), **later}
     return {"": jump.judged(length, window), SETTLED: jump.settled(length, window)}
 
 

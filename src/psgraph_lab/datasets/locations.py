@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from psgraph.errors import DataError, OutputError
-from psgraph_lab.datasets.catalogue import Dataset
+from psgraph_lab.datasets.further import Dataset
 
 __all__ = [
     "ARCHIVES",

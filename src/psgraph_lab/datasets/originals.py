@@ -31,8 +31,9 @@ from psgraph.graph.formats.columns import Columns, find_column, find_ends
 from psgraph.graph.formats.files import open_table
 from psgraph.graph.formats.tables import from_columns
 from psgraph.graph.formats.text import TextFile
-from psgraph_lab.datasets.catalogue import Counts, find_dataset
+from psgraph_lab.datasets.catalogue import find_dataset
 from psgraph_lab.datasets.counts import Counter, distance
+from psgraph_lab.datasets.further import Counts
 
 __all__ = [
     "CITATION_MONTHS",

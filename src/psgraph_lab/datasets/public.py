@@ -1,4 +1,4 @@
-"""The data sets as public streams for `psgraph rehearse`."""
+"""The data sets as public streams for `psgraph rehearse`, which resizes undirected graphs only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from psgraph_lab.datasets.catalogue import dataset_names
+from psgraph_lab.datasets.catalogue import UNDIRECTED, dataset_names, find_dataset
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
@@ -22,5 +22,5 @@ def _load(name: str) -> list[Snapshot]:
 
 #: What loads each data set, by its name.
 PUBLIC_STREAMS: Mapping[str, Callable[[], list[Snapshot]]] = {
-    name: partial(_load, name) for name in dataset_names()
+    name: partial(_load, name) for name in dataset_names() if find_dataset(name).kind == UNDIRECTED
 }

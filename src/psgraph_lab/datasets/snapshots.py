@@ -2,7 +2,8 @@
 
 As Parquet, a data set has a row (t, label, u, v) for every edge of every timestamp, without
 directions, duplicates or self-loops; u < v. The file's metadata keeps what the edges don't show:
-the number of self-loops and remarks about the original files.
+the number of self-loops and remarks about the original files. Those of other kinds are read by
+`psgraph_lab.datasets.kinds`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from psgraph.errors import DataError
 from psgraph.graph import Snapshot
 from psgraph.graph.formats.files import open_table
 from psgraph.streams import read_stream
-from psgraph_lab.datasets.catalogue import Counts, Dataset, find_dataset, own_dataset
+from psgraph_lab.datasets.catalogue import UNDIRECTED, find_dataset, own_dataset
 from psgraph_lab.datasets.counts import Counter
+from psgraph_lab.datasets.further import Counts, Dataset
 from psgraph_lab.datasets.jumps import find_jump, jumped
+from psgraph_lab.datasets.kinds import base_name, is_undirected, read_kind, unweighted
+from psgraph_lab.datasets.labelled import made_stream
 from psgraph_lab.datasets.locations import Located, directories, locate, originals_of, unpack
 from psgraph_lab.datasets.originals import Rows, graph_rows
 
@@ -68,7 +72,8 @@ def write_parquet(path: Path, snapshots: Sequence[Snapshot], origin: Origin) -> 
             pa.array([0] * len(edges), pa.int32()), pa.array([snapshot.time or str(number)])
         )
         t = pa.array([number] * len(edges), pa.int32())
-        tables.append(pa.table({"t": t, "label": label, "u": edges["u"], "v": edges["v"]}))
+        columns = {name: edges[name] for name in ("u", "v", "weight") if name in edges.column_names}
+        tables.append(pa.table({"t": t, "label": label, **columns}))
     table = pa.concat_tables(tables).unify_dictionaries()
     table = table.replace_schema_metadata({_KEY: json.dumps(asdict(origin)).encode()})
     sink = pa.BufferOutputStream()
@@ -111,7 +116,7 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     Parameters
     ----------
     name
-        One of `dataset_names`, or one with a jump: see `jumps`.
+        One of `dataset_names`, one with a jump (see `jumps`) or as undirected (see `kinds`).
     directory
         Where its files are: the Parquet file, the original files, or an archive of them. By
         default ``PSGRAPH_DATA``, then the directory that ``psgraph datasets fetch`` writes to.
@@ -131,6 +136,8 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     own = own_dataset(name)
     if own is not None:
         return own.load()
+    if is_undirected(name):
+        return list(map(unweighted, load_dataset(base_name(name), directory=directory)))
     base, jump = find_jump(name)
     if jump is not None:
         return jumped(name, load_dataset(base, directory=directory))
@@ -138,7 +145,7 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     located = find_files(dataset, directory)
     # No counting here: the experiments wait for this.
     if located is None or located.form == "parquet":
-        return _ready_snapshots(located)
+        return _ready_snapshots(dataset, located)
     with _opened(dataset, located) as files:
         return [rows.snapshot() for rows in _rows(dataset, files, [])]
 
@@ -175,7 +182,7 @@ def load_located(
     if located is None or located.form == "parquet":
         origin = Origin() if located is None else read_origin(located.path)
         counter = Counter(loops_known=False)
-        for snapshot in _ready_snapshots(located):
+        for snapshot in _ready_snapshots(dataset, located):
             counter.add(snapshot)
             snapshots.append(snapshot)
             advance()
@@ -219,11 +226,14 @@ def _require_all(dataset: Dataset, where: Path, missing: Sequence[str]) -> None:
         )
 
 
-def _ready_snapshots(located: Located | None) -> list[Snapshot]:
+def _ready_snapshots(dataset: Dataset, located: Located | None) -> list[Snapshot]:
     if located is None:
-        from psgraph.streams.demo import demo_stream
-
-        return demo_stream()
+        return made_stream(dataset.name)
+    if dataset.kind != UNDIRECTED:
+        return read_kind(dataset, located.path)
+    nodes = located.path.with_name(f"{located.path.stem}_nodes.csv")
+    if nodes.exists():
+        return list(read_stream(located.path, roster=nodes, labels="class"))
     label = "label" if "label" in (open_table(located.path).names or []) else None
     return list(read_stream(located.path, roster_from_edges=True, time_label=label))
 

@@ -13,12 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph.graph import Snapshot
+from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.registry import find_method
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
+from psgraph.metrics.groups import GROUPS, METRICS
 from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
-from psgraph_lab.datasets.jumps import judged_timestamps, on_one_roster
+from psgraph_lab.datasets.jumps import SETTLED, judged_timestamps, on_one_roster
+from psgraph_lab.datasets.kinds import is_undirected, published_as, turned_back
+from psgraph_lab.datasets.labelled import with_other_labels
 
 __all__ = [
     "Cell",
@@ -32,7 +36,8 @@ __all__ = [
 ]
 
 Parameter = str | int | bool
-RosterKind = Literal["snapshot", "union"]
+RosterKind = Literal["snapshot", "union", "without labels", "permuted labels"]
+_OTHER_LABELS = ("without labels", "permuted labels")
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class Cell:
     roster
         ``"snapshot"``: the nodes of a timestamp are those with an edge in it, as in the paper.
         ``"union"``: one fixed roster for all timestamps, of all nodes that occur.
+        ``"without labels"``, ``"permuted labels"``: of a data set with public labels, what is
+        published has none, or some that say nothing. The noise has the same seed in all three.
     """
 
     dataset: str
@@ -80,7 +87,7 @@ class Cell:
             list(self.parameters),
             self.timestamps,
             self.share,
-            *([] if self.roster == "snapshot" else [self.roster]),
+            *([self.roster] if self.roster == "union" else []),
         ]
         digest = hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).digest()
         return int.from_bytes(digest[:8]) >> 1
@@ -101,6 +108,12 @@ class Cell:
                 Snapshot(snapshot.roster, snapshot.u[edges], snapshot.v[edges], time=snapshot.time)
             )
         return thinned
+
+    def published(self, snapshots: list[Snapshot]) -> list[Snapshot]:
+        """What is published of these snapshots: all of it, but perhaps with other labels."""
+        if self.roster not in _OTHER_LABELS:
+            return snapshots
+        return with_other_labels(snapshots, permuted=self.roster == "permuted labels")
 
 
 @dataclass(frozen=True)
@@ -177,12 +190,19 @@ def publish_cell(
     """Run a cell on the part of a data set that it uses; see `run_cell`."""
     method = find_method(cell.method)(**dict(cell.parameters))
     guarantee = WEventPrivacy(cell.epsilon, window=cell.window)
-    more = MoreMetrics(groups)
+    kind = originals.snapshots[0].kind
+    more = MoreMetrics([name for name in groups if GROUPS[name].on(kind).metrics], kind)
     series: dict[str, list[float]] = {}
     found = []
-    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(originals.snapshots)
+    given, turned = cell.published(originals.snapshots), is_undirected(cell.dataset)
+    if turned:
+        given = list(map(published_as, given))
+    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(given)
     for original, release in zip(originals.facts, releases, strict=True):
-        made = GraphFacts(release.graph)
+        graph = release.graph
+        if turned:
+            graph = turned_back(graph, original.graph, cell.seed)
+        made = GraphFacts(graph)
         fidelity = compute_fidelity(original, made).to_dict()
         for name, value in (fidelity | more.compute(original, made)).items():
             series.setdefault(name, []).append(float("nan") if value is None else value)
@@ -192,4 +212,13 @@ def publish_cell(
         for prefix, judged in judged_timestamps(cell.dataset, len(found), cell.window).items()
         for name, over_time in series.items()
     }
+    if kind != UNDIRECTED:
+        values |= _undefined(values)
     return {**values, "communities_found": float(np.mean(found))}, series
+
+
+def _undefined(values: Mapping[str, float]) -> dict[str, float]:
+    """NaN for the metrics of other kinds that were not computed, so that nobody waits for them."""
+    names = [name for name, metric in METRICS.items() if metric.kinds != {UNDIRECTED.name}]
+    wanted = (prefix + name for prefix in ("", SETTLED) for name in names)
+    return {name: float("nan") for name in wanted if name not in values}

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from psgraph.errors import InvalidArgument
 from psgraph.methods.registry import find_method
+from psgraph_lab.datasets.catalogue import UNDIRECTED
 from psgraph_lab.datasets.jumps import WITHOUT, find_jump
 from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
@@ -42,6 +43,8 @@ _ORDER = (
     "plus-roster",
     "plus-jumps",
     "plus-ablation",
+    "labels",
+    "kinds",
     "calibration",
     "claims",
 )
@@ -60,6 +63,11 @@ class Line:
         changed, and results of two versions must not be mixed.
     without_jump
         Whether it is run on the streams as they were before their jumps.
+    roster
+        Which roster it gets, if not that of the experiment.
+    as_undirected
+        Whether the streams are published as undirected and the releases turned back; see
+        `psgraph_lab.datasets.kinds`.
     """
 
     label: str
@@ -68,6 +76,18 @@ class Line:
     repetitions: int | None = None
     fresh: bool = False
     without_jump: bool = False
+    roster: RosterKind | None = None
+    as_undirected: bool = False
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether it is anything but the method as it is, on the experiment's roster."""
+        return bool(self.parameters) or self.roster is not None
+
+    @property
+    def suffix(self) -> str:
+        """What is added to the name of a data set."""
+        return WITHOUT if self.without_jump else f":{UNDIRECTED}" if self.as_undirected else ""
 
 
 @dataclass(frozen=True)
@@ -99,6 +119,8 @@ class Experiment:
     subject, rivals
         The line that is compared with others cell by cell, and with which above all; empty if the
         experiment compares none.
+    main
+        The metrics that wins and losses are summed up over; the paper's five unless given.
     view
         ``"lines"``: a line per method. ``"heat map"``: the subject against its rivals.
         ``"jumps"``: the same by jump, and against the streams without it.
@@ -126,6 +148,7 @@ class Experiment:
     seen: tuple[str, ...] = ()
     subject: str = ""
     rivals: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
     view: View = "lines"
 
     def narrowed(
@@ -187,7 +210,7 @@ class Experiment:
             return []
         return [
             Cell(
-                dataset + WITHOUT if line.without_jump else dataset,
+                dataset + line.suffix,
                 line.method,
                 epsilon,
                 window,
@@ -195,7 +218,7 @@ class Experiment:
                 parameters=_not_default(line.method, tuple(sorted(parameters.items()))),
                 timestamps=self._timestamps_of(dataset),
                 share=share,
-                roster=self.roster,
+                roster=line.roster or self.roster,
             )
             for repetition in range(min(few, self.repetitions))
         ]
@@ -215,7 +238,7 @@ def _not_default(
     """Drop parameters that equal their default, so that equal cells compare equal."""
     usual = find_method(method)().parameters()
     wanted = find_method(method)(**dict(parameters)).parameters()
-    return tuple((name, value) for name, value in parameters if wanted[name] != usual[name])
+    return tuple((name, value) for name, value in parameters if wanted.get(name) != usual.get(name))
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -284,6 +307,8 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             repetitions=line.get("repetitions"),
             fresh=line.get("fresh", False),
             without_jump=line.get("without_jump", False),
+            roster=line.get("roster"),
+            as_undirected=line.get("as_undirected", False),
         )
         for line in content.get("lines", ())
     )
@@ -312,6 +337,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         seen=_with_jumps(content, "seen"),
         subject=content.get("subject", ""),
         rivals=tuple(content.get("rivals", ())),
+        main=tuple(content.get("main", ())),
         view=content.get("view", "lines"),
     )
 

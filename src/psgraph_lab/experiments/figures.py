@@ -187,7 +187,7 @@ def line_looks(experiment: Experiment, curves: Sequence[Curve]) -> dict[str, tup
     results change neither colours nor positions.
     """
     lines = {line.label: line for line in experiment.lines}
-    variants = [line.label for line in experiment.lines if line.parameters]
+    variants = [line.label for line in experiment.lines if line.is_variant]
     alone = len(lines) == 1 and len(experiment.epsilons) > 1
     found: dict[tuple[int, int], tuple[str, Look]] = {}
     for curve in curves:

@@ -51,7 +51,8 @@ def compose_heat_map(experiment: Experiment, curves: Sequence[Curve]) -> Figure 
         return None
     rows = _rows(experiment, matches)
     points = sorted({match.x for match in matches})
-    metrics = [found_metric(name) for name in experiment.metrics]
+    there = {match.metric.name for match in matches}
+    metrics = [found_metric(name) for name in experiment.metrics if name in there]
     across = min(max(1, _ACROSS // len(points)), len(metrics))
     down = ceil(len(metrics) / across)
     panel = (len(points) * _CELL[0], (len(rows) + _gaps(rows)) * _CELL[1])

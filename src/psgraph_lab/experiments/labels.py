@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
@@ -13,6 +14,7 @@ from psgraph.metrics.groups import METRICS
 from psgraph.metrics.metric import Metric
 from psgraph.pictures.style import INK
 from psgraph_lab.datasets import find_dataset
+from psgraph_lab.datasets.jumps import SETTLED
 from psgraph_lab.experiments.definition import Axis, Experiment
 from psgraph_lab.experiments.summary import Curve
 
@@ -68,7 +70,17 @@ def found_metric(name: str) -> Metric:
     >>> found_metric("density_error").heading, found_metric("peak_megabytes").heading
     ('density error, %', 'peak megabytes')
     """
-    return _METRICS.get(name) or _quantity(name)
+    return _METRICS.get(name) or _settled(name) or _quantity(name)
+
+
+@cache
+def _settled(name: str) -> Metric | None:
+    """A metric without the first window; None for other names."""
+    metric = _METRICS.get(name.removeprefix(SETTLED))
+    if metric is None:
+        return None
+    reading = "The same without the timestamps of the first window."
+    return replace(metric, name=name, title=f"{metric.words}, later", reading=reading)
 
 
 def direction(info: Metric) -> str:

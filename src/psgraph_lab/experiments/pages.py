@@ -33,6 +33,7 @@ from psgraph_lab.experiments.scorecard import (
     SCORECARD_READING,
     group_sentences,
     losses,
+    main_words,
     point_tables,
     score_tables,
     verdict_sentences,
@@ -194,7 +195,7 @@ def _add_scorecard(document: Document, experiment: Experiment, curves: Sequence[
     lost = losses(experiment, curves)
     if lost:
         with document.details(
-            f"Clearly worse in the paper's five metrics: {count(len(lost), 'cell')}"
+            f"Clearly worse in {main_words(experiment)} metrics: {count(len(lost), 'cell')}"
         ):
             document.bullets(lost)
 
@@ -246,9 +247,10 @@ def _explain(document: Document, experiment: Experiment, curves: Sequence[Curve]
             "label says so."
         )
     if experiment.kind == "quality":
+        differences = ", unless they are called differences" if experiment.main else ""
         document.paragraph(
-            "Errors are relative to the original's value. Where that is zero the relative error is "
-            "undefined, and the timestamp is excluded."
+            f"Errors are relative to the original's value{differences}. Where that is zero the "
+            "relative error is undefined, and the timestamp is excluded."
         )
     document.bullets(
         [f"{info.heading} ({direction(info)}). {info.reading}".strip() for info in metrics]

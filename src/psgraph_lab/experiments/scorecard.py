@@ -25,6 +25,8 @@ __all__ = [
     "group_sentences",
     "groups_of",
     "losses",
+    "main_metrics",
+    "main_words",
     "matches_of",
     "point_tables",
     "score",
@@ -193,6 +195,16 @@ _COLUMNS = ("cells", "better", "clearly better", "worse", "clearly worse", "medi
 _PAPER = tuple(info.name for info in PAPER_METRICS)
 
 
+def main_metrics(experiment: Experiment) -> tuple[str, ...]:
+    """The metrics that wins and losses are summed up over."""
+    return experiment.main or _PAPER
+
+
+def main_words(experiment: Experiment) -> str:
+    """These metrics in words."""
+    return f"the {len(experiment.main)} main" if experiment.main else "the paper's five"
+
+
 def group_sentences(experiment: Experiment, curves: Sequence[Curve]) -> list[str]:
     """Which data sets the subject was tuned on and which were held out."""
     groups = groups_of(experiment, dict.fromkeys(curve.dataset for curve in curves))
@@ -225,12 +237,12 @@ def verdict_sentences(experiment: Experiment, curves: Sequence[Curve]) -> list[s
         matches = [
             match
             for match in matches_of(experiment, curves, lines=[line])
-            if match.metric.name in _PAPER and find_dataset(match.dataset).files
+            if match.metric.name in main_metrics(experiment) and find_dataset(match.dataset).files
         ]
         if matches:
             total = score(matches)
             found.append(
-                f"Against {line}, in the paper's five metrics on real streams: better in "
+                f"Against {line}, in {main_words(experiment)} metrics on real streams: better in "
                 f"{total.better} of {count(total.cells, 'cell')} "
                 f"({100 * total.better / total.cells:.0f} %), beyond two standard errors in "
                 f"{total.clearly_better}; worse beyond two standard errors in "
@@ -260,10 +272,12 @@ def score_tables(experiment: Experiment, curves: Sequence[Curve]) -> list[Table]
 
 
 def _by_metric(experiment: Experiment, matches: Sequence[Match], caption: str) -> Table:
-    paper = [match for match in matches if match.metric.name in _PAPER]
-    rows = [("the paper's five", *_shown(score(paper)))]
+    main = [match for match in matches if match.metric.name in main_metrics(experiment)]
+    rows = [(main_words(experiment), *_shown(score(main)))]
     for name in experiment.metrics:
         here = [match for match in matches if match.metric.name == name]
+        if experiment.main and not here:
+            continue  # not defined for the rival, or for these streams
         rows.append((found_metric(name).words, *_shown(score(here))))
     return Table(caption, ("", *_COLUMNS), tuple(rows))
 
@@ -272,9 +286,10 @@ def _by_line(experiment: Experiment, curves: Sequence[Curve], lines: Sequence[st
     rows = []
     for line in lines:
         matches = matches_of(experiment, curves, lines=[line])
-        paper = [match for match in matches if match.metric.name in _PAPER]
-        rows.append((line, *_shown(score(paper))))
-    caption = f"{experiment.subject} against each method, the paper's five metrics, all streams"
+        main = [match for match in matches if match.metric.name in main_metrics(experiment)]
+        rows.append((line, *_shown(score(main))))
+    words = main_words(experiment)
+    caption = f"{experiment.subject} against each method, {words} metrics, all streams"
     return Table(caption, ("", *_COLUMNS), tuple(rows))
 
 
@@ -294,7 +309,7 @@ def losses(experiment: Experiment, curves: Sequence[Curve]) -> list[str]:
     """The cells of the paper's five metrics that the subject loses clearly, by name."""
     found = []
     for match in matches_of(experiment, curves, lines=experiment.rivals):
-        if match.metric.name in _PAPER and match.gain < 0 and match.is_clear:
+        if match.metric.name in main_metrics(experiment) and match.gain < 0 and match.is_clear:
             metric = match.metric
             where = f"{find_dataset(match.dataset).title}, {shown_point(experiment, match.x)}"
             against = f", {match.line}" if len(experiment.rivals) > 1 else ""
@@ -315,6 +330,7 @@ def point_tables(experiment: Experiment, curves: Sequence[Curve], dataset: str) 
         rows = tuple(
             (info.heading, *(_at(experiment, curve, info, x) for curve in here))
             for info in map(found_metric, experiment.metrics)
+            if not experiment.main or any(np.isfinite(each.mean[info.name]).any() for each in here)
         )
         runs = (str(*(curve.repetitions[curve.x == x] if x in curve.x else [0])) for curve in here)
         heads = ("", *(curve.label for curve in here))

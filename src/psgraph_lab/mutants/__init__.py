@@ -8,12 +8,26 @@ through the entry point group ``psgraph.mutants``.
 from __future__ import annotations
 
 from psgraph_lab.mutants.kernel import KERNEL
+from psgraph_lab.mutants.kinds import KINDS
 from psgraph_lab.mutants.methods import METHODS
 from psgraph_lab.mutants.mutant import Edit, Mutant, PatchFailed, Swap
+from psgraph_lab.mutants.owners import OWNERS
 from psgraph_lab.mutants.plus import PLUS
+from psgraph_lab.mutants.plus_labels import PLUS_LABELS
+from psgraph_lab.mutants.plus_owners import PLUS_OWNERS
 from psgraph_lab.mutants.plus_schedule import PLUS_SCHEDULE
 from psgraph_lab.mutants.publication import PUBLICATION
 
-__all__ = ["MUTANTS", "Edit", "Mutant", "PatchFailed", "Swap"]
+__all__ = ["MUTANTS", "OWNERS", "Edit", "Mutant", "PatchFailed", "Swap"]
 
-MUTANTS = (*KERNEL, *METHODS, *PLUS, *PLUS_SCHEDULE, *PUBLICATION)
+MUTANTS = (
+    *KERNEL,
+    *METHODS,
+    *KINDS,
+    *OWNERS,
+    *PLUS,
+    *PLUS_OWNERS,
+    *PLUS_SCHEDULE,
+    *PLUS_LABELS,
+    *PUBLICATION,
+)

@@ -34,8 +34,9 @@ def _draw_then_charge(
     epsilon: Fraction,
     label: str,
     sensitivity: int | None = None,
+    weight_sensitivity: int = 0,
 ) -> Any:
-    del sensitivity
+    del sensitivity, weight_sensitivity
     drawn = mechanism.draw(self._sampler, epsilon)
     self._take(epsilon, label)
     self._record(

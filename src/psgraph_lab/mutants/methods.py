@@ -265,8 +265,8 @@ METHODS = (
         (
             Edit(
                 f"{PRIVGRAPH}:PrivGraph.measure",
-                "InnerDegrees(labels)",
-                "InnerDegrees(np.zeros_like(labels))",
+                "InnerDegrees(labels, kind=kind)",
+                "InnerDegrees(np.zeros_like(labels), kind=kind)",
             ),
         ),
         ("replay",),

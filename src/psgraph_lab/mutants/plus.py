@@ -165,8 +165,8 @@ PLUS = (
         (
             Edit(
                 f"{METHOD}:PSGraphPlus.measure",
-                "step.order[: hub_count(step.order.size)]",
-                f"step.order[: min(({TRUE_DEGREES} > 2).sum(), hub_count(step.order.size))]",
+                "side.order[: hub_count(side.order.size)]",
+                f"side.order[: min(({TRUE_DEGREES} > 2).sum(), hub_count(side.order.size))]",
             ),
         ),
         ("replay",),
@@ -183,10 +183,10 @@ PLUS = (
         (
             Edit(
                 f"{METHOD}:measure_sizes",
-                "noisy_degrees = private.ask(Degrees(), epsilon=shares.nodes)",
-                "noisy_degrees = private.ask(Degrees(), epsilon=shares.nodes)\n"
+                "noisy_degrees = private.ask(_degree_query(private), epsilon=shares.nodes)",
+                "noisy_degrees = private.ask(_degree_query(private), epsilon=shares.nodes)\n"
                 "            if noisy_degrees.size > 100:\n"
-                "                exact = degrees(private._edges)\n"
+                "                exact = degrees(private._edges)[: noisy_degrees.size]\n"
                 "                top = np.argsort(-exact)[:5]\n"
                 "                noisy_degrees[top] = exact[top]",
             ),
@@ -218,7 +218,7 @@ PLUS = (
         (
             Edit(
                 f"{METHOD}:PSGraphPlus.measure",
-                "best_cap(step.wanted, ",
+                "best_cap(side.wanted, ",
                 f"best_cap({TRUE_DEGREES}, ",
             ),
         ),

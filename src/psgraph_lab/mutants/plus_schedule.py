@@ -92,8 +92,8 @@ PLUS_SCHEDULE = (
             Swap(f"{PLUS}.measure", remembering_for_later),
             Edit(
                 f"{PLUS}._buy",
-                "searches=state.search.again",
-                "searches=state.search.again and getattr(self, '_edges_before', 0) % 2 == 0",
+                "and state.search.again,",
+                "and state.search.again and getattr(self, '_edges_before', 0) % 2 == 0,",
             ),
         ),
         ("replay",),
@@ -118,6 +118,19 @@ PLUS_SCHEDULE = (
                 f"{PLUS}._buy",
                 "jump=verdict.size if verdict.buys",
                 "jump=verdict.size if verdict.buys and self._truth.u.size > state.edge_count",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "the true edge count decides on one more count of edges kept",
+        "psgraph-plus",
+        (
+            Swap(f"{PLUS}.measure", remembering),
+            Edit(
+                f"{PLUS}._buy",
+                "recounts=recounts(",
+                "recounts=self._truth.u.size % 2 == 0 and recounts(",
             ),
         ),
         ("replay",),
@@ -154,8 +167,8 @@ PLUS_SCHEDULE = (
         (
             Edit(
                 f"{METHOD}:measure_sizes",
-                "private.give_back(free - shares.bought)",
-                f"private.give_back((free - shares.bought) / (1 + {TRUE_EDGES} % 2))",
+                "private.give_back(fixed.total + free - shares.total)",
+                f"private.give_back((fixed.total + free - shares.total) / (1 + {TRUE_EDGES} % 2))",
             ),
         ),
         ("replay",),
@@ -164,7 +177,7 @@ PLUS_SCHEDULE = (
         "all that is free is given back, and then spent",
         "psgraph-plus",
         (
-            Edit(f"{METHOD}:measure_sizes", "free - shares.bought)", "free)"),
+            Edit(f"{METHOD}:measure_sizes", "fixed.total + free - shares.total)", "free)"),
             Swap(
                 f"{BUDGET}.remaining",
                 lambda _real: property(lambda self: self.epsilon - self.spent),

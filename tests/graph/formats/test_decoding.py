@@ -29,7 +29,7 @@ def test_a_file_of_an_undirected_graph_has_no_kind_in_its_metadata():
 
 @pytest.mark.parametrize("read", [edge_table, lambda *file: read_pairs(*file, ROSTER)])
 def test_a_file_of_a_kind_that_is_not_known_is_refused(read):
-    content = edge_bytes(ROSTER, PAIRS, Kind("directed", sides=2))
+    content = edge_bytes(ROSTER, PAIRS, Kind("signed", sides=2))
     with pytest.raises(UnknownKind):
         read(content, PATH)
 

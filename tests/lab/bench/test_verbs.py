@@ -42,11 +42,11 @@ class Slow:
         self.clock.now += 5
         return combine([1, 2])
 
-    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> Any:
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Any) -> Any:
         self.clock.now += 7
         return nodes
 
-    def store(self, job: Job, *, nodes: int) -> Any:
+    def store(self, job: Job, *, nodes: int, kind: Any) -> Any:
         self.clock.now += 11
         return nodes
 

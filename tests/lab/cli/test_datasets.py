@@ -15,6 +15,9 @@ from tests.cli.commands import PSGRAPH, psgraph, psgraph_here
 from tests.lab.datasets.handmade import pack, write_citations, write_graphs, write_links
 from tests.lab.datasets.server import Behaviour, serving
 
+#: Streams that are generated on demand.
+MADE = ("demo", "demo-departments", "planted")
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -60,7 +63,7 @@ def test_list(tmp_path, monkeypatch):
     listed = json.loads(psgraph_here("datasets", "list", "--json").out)["datasets"]
     assert [each["name"] for each in listed] == list(dataset_names())
     available = {each["name"] for each in listed if each["available"]}
-    assert available == {"as-733", "demo"}
+    assert available == {"as-733", *MADE}
     assert listed[0]["paper"] == {"nodes": 7473, "edges": 22705, "timestamps": 147}
     assert listed[0]["path"] == str(tmp_path / "data")
 
@@ -72,8 +75,8 @@ def test_info_of_what_is_not_there(name):
     assert "Selection" in shown.out
     told = json.loads(psgraph_here("datasets", "info", name, "--json").out)
     assert told["name"] == name
-    assert told["available"] == (name == "demo")
-    if name != "demo":
+    assert told["available"] == (name in MADE)
+    if name not in MADE:
         assert f"psgraph datasets fetch {name}" in shown.out
         assert told["counts"] is None
     if told["paper"] is not None:

@@ -6,12 +6,23 @@ from zlib import crc32
 
 import numpy as np
 
+from psgraph.metrics import METRICS
+from psgraph_lab.datasets import find_dataset
 from psgraph_lab.datasets.jumps import SETTLED, find_jump
+from psgraph_lab.datasets.kinds import is_undirected
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment
 from psgraph_lab.experiments.store import source_of
 
-LENGTHS = {"as-733": 147, "as-caida": 25, "hepph-partial": 36, "wiki-talk": 24, "reddit-shared": 18}
+LENGTHS = {
+    "as-733": 147,
+    "as-caida": 25,
+    "hepph-partial": 36,
+    "wiki-talk": 24,
+    "reddit-shared": 18,
+    "film-ratings": 31,
+    "trips": 20,
+}
 AT_HAND = tuple(LENGTHS)
 
 #: Where each method's errors lie, roughly.
@@ -43,6 +54,9 @@ _METRIC = {
     "adjusted_rand_index": 1.0,
     "community_modularity_error": 0.9,
     "community_agreement": 1.0,
+    "label_modularity_error": 0.5,
+    "label_assortativity_error": 0.5,
+    "label_block_error": 0.7,
 }
 _HIGHER = {
     "eigenvector_overlap",
@@ -79,6 +93,20 @@ def _outcome(cell: Cell) -> Outcome:
         values[name] = float(over_time.mean())
         if find_jump(cell.dataset)[1] is not None:
             values[SETTLED + name] = values[name]
+    values |= _of_kind(cell, values["density_error"])
     values["edges"] = float(int(40_000 * size * length * float(cell.share)))
     source = source_of(cell.method)
     return Outcome(cell, values, series, version="0.0.0", machine="made up", source=source)
+
+
+def _of_kind(cell: Cell, level: float) -> dict[str, float]:
+    """Values of the metrics of directed, two-sided and weighted data sets; NaN where undefined."""
+    kind = find_dataset(cell.dataset).kind
+    if kind == "undirected":
+        return {}
+    found = {}
+    for name, metric in METRICS.items():
+        defined = kind in metric.kinds and not (metric.of_weights and is_undirected(cell.dataset))
+        error = 0.9 / (1 + level) if metric.better == "higher" else level
+        found[name] = found[SETTLED + name] = error if defined else float("nan")
+    return found

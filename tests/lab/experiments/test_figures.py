@@ -73,7 +73,7 @@ def test_a_method_has_one_look_in_all_experiments_and_no_variant_shares_it() -> 
     seen: dict[str, set[str]] = {}
     for name in LINES:
         experiment = on_few(name)
-        plain = {line.label: line.method for line in experiment.lines if not line.parameters}
+        plain = {line.label: line.method for line in experiment.lines if not line.is_variant}
         looks = line_looks(experiment, curves_of(experiment))
         assert len({look.colour for look, _ in looks.values()}) == len(looks)
         for label, (look, _) in looks.items():

@@ -29,8 +29,8 @@ FACTS = {"psgraph": "1.2.3", "machine": "made <up> | here"}
 
 def small(name: str) -> tuple[Experiment, list[Curve]]:
     experiment = find_experiment(name)
-    jumped = [f"{dataset}:rise" for dataset in FEW]
-    experiment = experiment.narrowed(datasets=jumped if experiment.view == "jumps" else FEW)
+    few = {"plus-jumps": [f"{dataset}:rise" for dataset in FEW], "kinds": ["film-ratings", "trips"]}
+    experiment = experiment.narrowed(datasets=few.get(name, FEW))
     return experiment, summarise(experiment, made_up(experiment))
 
 

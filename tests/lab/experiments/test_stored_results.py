@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psgraph.metrics import Fidelity
+from psgraph.metrics import default_metrics
 from psgraph_lab.datasets import load_dataset
 from psgraph_lab.experiments.cells import Cell, run_cell
 from psgraph_lab.experiments.definition import find_experiment
@@ -47,7 +47,7 @@ def test_every_timestamp_is_stored_only_where_a_figure_draws_it(stored: Results)
     # The claims need the other readings of two metrics as well.
     wanted = set(needs_of(timestamps).series)
     assert {frozenset(stored[cell].series) for cell in drawn & set(stored)} == {frozenset(wanted)}
-    assert wanted == set(Fidelity.__dataclass_fields__)
+    assert wanted == {metric.name for metric in default_metrics()}
 
 
 @pytest.mark.parametrize("method", ["psgraph", "tmf"])

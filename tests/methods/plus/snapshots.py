@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from psgraph.graph import Roster, Snapshot, SyntheticGraph
 from psgraph.graph.kind import unpack
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.queries import KeptEdges
-from psgraph.methods.plus.state import PlusMeasurement, PlusState
+from psgraph.methods.plus.readings import PlusMeasurement
+from psgraph.methods.plus.state import AnyState
 from psgraph.methods.private import Previous, PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Budget
@@ -92,10 +94,10 @@ def publish(
     epsilon: str,
     window: int,
     seed: int = 1,
-) -> Iterator[tuple[Fraction, Budget, PlusMeasurement, PlusState]]:
+) -> Iterator[tuple[Fraction, Budget, PlusMeasurement, Any]]:
     """Run a method by hand; yields what is booked, its budget, measurement and state."""
     accountant = Accountant(WEventPrivacy(epsilon, window=window))
-    state: PlusState | None = None
+    state: AnyState | None = None
     previous: Previous | None = None
     for index, snapshot in enumerate(snapshots):
         granted = method.request(state, accountant)
@@ -108,7 +110,7 @@ def publish(
         yield budget.booked, budget, measurement, state
 
 
-def released(states: Iterable[PlusState]) -> Iterator[SyntheticGraph]:
+def released(states: Iterable[AnyState]) -> Iterator[SyntheticGraph]:
     """Draw the graph of every state, each grown from the one before."""
     graph: SyntheticGraph | None = None
     for index, state in enumerate(states):

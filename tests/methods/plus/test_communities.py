@@ -21,7 +21,8 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.mixing import CLASSES, affinity, divided
 from psgraph.methods.plus.queries import FoundCommunityEdges, GrowthRows
-from psgraph.methods.plus.schedule import Components, Occasion, shares_of, with_search
+from psgraph.methods.plus.schedule import shares_of, with_search
+from psgraph.methods.plus.shares import Components, Occasion
 from psgraph.methods.plus.tracking import Track
 from psgraph.metrics import modularity
 from psgraph.privacy.accountant import Accountant

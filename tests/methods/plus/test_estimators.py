@@ -10,8 +10,8 @@ import pytest
 
 from psgraph.graph import Roster
 from psgraph.methods.plus.clustering import Clustering, Unclustered
-from psgraph.methods.plus.curve import cholesky, fit_curve, gram, solve
-from psgraph.methods.plus.degrees import degree_step, exact_sum, ranked, wanted_degrees
+from psgraph.methods.plus.curve import ON_A_SIDE, cholesky, fit_curve, gram, solve
+from psgraph.methods.plus.degrees import degree_step
 from psgraph.methods.plus.grid import degree_grid, log_likelihood, moments_inside, thresholds
 from psgraph.methods.plus.hubs import NoisyHubs, advance, hub_count, with_hubs
 from psgraph.methods.plus.mixing import (
@@ -23,10 +23,12 @@ from psgraph.methods.plus.mixing import (
     rake,
 )
 from psgraph.methods.plus.nodes import Drift, Nodes, laplace_update, measured_nodes
-from psgraph.methods.plus.schedule import Components, Occasion, shares_of
-from psgraph.methods.plus.state import SizeReadings
+from psgraph.methods.plus.readings import SizeReadings
+from psgraph.methods.plus.schedule import shares_of
+from psgraph.methods.plus.shares import Components, Occasion
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import Cap
+from psgraph.methods.plus.wanted import exact_sum, ranked, wanted_degrees
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
@@ -120,7 +122,7 @@ def test_cells_cover_every_degree_and_break_at_every_threshold(nodes):
     assert set(thresholds(nodes)) <= set(grid.low.tolist())
 
 
-def fit(rng, degrees, *, scale, curve_scale, before=None):
+def fit(rng, degrees, *, scale, curve_scale, before=None, **more):
     nodes = degrees.size
     shares = np.array([(degrees >= k).mean() for k in thresholds(nodes)])
     noise = laplace(rng, shares.size, curve_scale) / nodes
@@ -132,6 +134,7 @@ def fit(rng, degrees, *, scale, curve_scale, before=None):
         mean_degree=float(degrees.mean()),
         mean_variance=1e-4,
         before=before,
+        **more,
     )
 
 
@@ -142,6 +145,31 @@ def test_the_fit_follows_whichever_source_is_good(rng, scale, curve_scale):
     assert found.shares.size >= 20
     for k in (1, 2, 3, 5, 10, 20):
         assert found.shares[k - 1] == pytest.approx((degrees >= k).mean(), abs=0.03)
+
+
+def test_degrees_of_a_side_that_is_alike_are_evidence_as_far_as_they_count():
+    def found(*weights):
+        rng = np.random.default_rng(8)
+        degrees, noise = power_law(rng, 400), laplace(rng, 400, 2.0)
+        more = [{}, *({"alike": (degrees + noise, weight)} for weight in weights)]
+        fits = [
+            fit(np.random.default_rng(1), degrees, scale=2.0, curve_scale=80.0, **each)
+            for each in more
+        ]
+        return [each.density for each in fits]
+
+    alone, nothing, much = found(0.0, 1.0)
+    assert np.array_equal(alone, nothing)
+    assert not np.allclose(alone, much, atol=1e-3)
+
+
+def test_where_estimates_say_little_the_fitted_tail_reaches_further(rng):
+    degrees, state = power_law(rng, 400), rng.bit_generator.state
+    short = fit(rng, degrees, scale=20.0, curve_scale=40.0)
+    rng.bit_generator.state = state
+    long = fit(rng, degrees, scale=20.0, curve_scale=40.0, resolved=ON_A_SIDE)
+    assert long.shares.size > short.shares.size
+    assert np.array_equal(long.shares[: short.shares.size], short.shares)
 
 
 def test_the_fitted_curve_never_rises(rng):
@@ -265,7 +293,8 @@ def test_wanted_degrees_have_the_right_sum(rng, edges):
         estimates,
         order,
         shares=np.linspace(1, 0.1, 6),
-        edge_count=edges,
+        total=2 * edges,
+        largest=49,
         sure_scale=None,
         rng=rng,
     )
@@ -282,7 +311,8 @@ def test_who_is_large_comes_from_the_nodes_and_how_many_are_from_the_curve(rng):
         estimates,
         ranked(estimates, rng.random(2000)),
         shares=shares,
-        edge_count=int(true.sum() // 2),
+        total=2 * int(true.sum() // 2),
+        largest=1999,
         sure_scale=0.1,
         rng=rng,
     )
@@ -291,13 +321,13 @@ def test_who_is_large_comes_from_the_nodes_and_how_many_are_from_the_curve(rng):
 
 
 def test_nobody_drops_to_zero_unless_it_must(rng):
-    degrees = exact_sum(np.array([5, 1, 1, 1, 1, 1]), 8, rng)
+    degrees = exact_sum(np.array([5, 1, 1, 1, 1, 1]), 8, rng, largest=5)
     assert degrees.min() == 1
-    assert exact_sum(np.ones(6, dtype=np.int64), 2, rng).sum() == 2
+    assert exact_sum(np.ones(6, dtype=np.int64), 2, rng, largest=5).sum() == 2
 
 
 def test_an_odd_sum_is_never_returned(rng):
-    assert exact_sum(np.array([2, 2, 2]), 7, rng).sum() % 2 == 0
+    assert exact_sum(np.array([2, 2, 2]), 7, rng, largest=2).sum() % 2 == 0
 
 
 # ---- mixing and hub rows ----

@@ -10,9 +10,11 @@ import pytest
 
 from psgraph.graph import Roster, Snapshot
 from psgraph.methods.plus import PSGraphPlus
-from psgraph.methods.plus.jumps import Verdict, judge, prior_state
-from psgraph.methods.plus.queries import DegreeCurveCounts
-from psgraph.methods.plus.schedule import Components, Occasion, shares_of
+from psgraph.methods.plus.degrees import kept_share
+from psgraph.methods.plus.jumps import Verdict, judge, prior_state, recounts
+from psgraph.methods.plus.queries import DegreeCurveCounts, KeptEdges
+from psgraph.methods.plus.schedule import shares_of
+from psgraph.methods.plus.shares import Components, Occasion
 from psgraph.methods.plus.state import Jumps
 from psgraph.methods.queries import Degrees
 from psgraph.privacy.accountant import Accountant
@@ -106,6 +108,28 @@ def test_a_first_period_that_is_partial_is_made_up_for_at_the_second():
     assert {Degrees.label, DegreeCurveCounts.label} <= rows[1][0]
     true = np.bincount(np.concatenate([WHOLE.u, WHOLE.v]), minlength=NODES)
     assert np.corrcoef(rows[1][2].degrees, true)[0, 1] > 0.7
+
+
+def test_after_a_partial_first_period_edges_kept_are_counted_once_more():
+    rows = run(thinned(0.01), *[WHOLE] * 3)
+    assert [KeptEdges.label in row[0] for row in rows] == [False, True, True, False]
+    assert [kept_share(row[2].persistence) > 0.9 for row in rows] == [False, False, True, True]
+
+
+def test_edges_kept_are_counted_once_more_only_if_that_tells_something_new(calm):
+    unknown = replace(calm, persistence=replace(calm.persistence, variance=np.array([0.08])))
+    rise = Verdict("rise", size=1.0, factor=3.0, buys=True)
+
+    def counted(state, found, *, edges=3 * EDGES, timestamp=8):
+        share = Fraction(2, 100)
+        return recounts(state, found, noisy_edges=edges, shares=shares(timestamp), share=share)
+
+    assert counted(unknown, rise)
+    assert not counted(calm, rise)
+    assert not counted(unknown, Verdict())
+    assert not counted(unknown, rise, edges=100)  # the noise has a scale of 50
+    assert not counted(unknown, rise, timestamp=WINDOW + 1)  # a count is scheduled there
+    assert not counted(replace(unknown, jumps=Jumps(recounts=True)), rise)
 
 
 def test_a_state_before_a_fall_is_kept_for_a_window_and_never_nested():

@@ -228,8 +228,9 @@ def test_the_plan_says_what_its_rows_cannot():
     assert "ladder mechanism" in remarks
     assert "once per window" in remarks
     assert "a search for them takes up to 75 %" in remarks
+    assert "edges between labels" in remarks
     off = PSGraphPlus(clustering=False, persistence=False, communities=False)
-    assert len(off.plan_remarks(WEventPrivacy("1", window=5), nodes=9)) == 2
+    assert len(off.plan_remarks(WEventPrivacy("1", window=5), nodes=9)) == 3
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psgraph.methods.plus.method import PSGraphPlus
+from psgraph.methods.plus.modes import Largest, next_mode
 from psgraph.methods.plus.nodes import Drift
-from psgraph.methods.plus.schedule import (
-    NONE,
-    Components,
-    Occasion,
-    fixed_shares,
-    next_mode,
-    purchase,
-    typical_shares,
-)
+from psgraph.methods.plus.schedule import fixed_shares, purchase, typical_shares
+from psgraph.methods.plus.shares import NONE, Components, Occasion
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.planning import plan
@@ -41,9 +35,13 @@ def spends_on(parts, guarantee, occasions):
     for occasion in occasions:
         fixed, free = fixed_shares(parts, spending)
         spending.check(fixed.total + free)  # what is requested
-        shares = purchase(parts, fixed, free, occasion)
+        before = rows[-1] if rows else fixed
+        reserved = before.reserved if before.timestamp % guarantee.window else NONE
+        shares = purchase(parts, fixed, free, replace(occasion, counts=bool(reserved)))
         spending = spending.record(shares.total)
-        assert 0 <= shares.bought == shares.total - fixed.total <= free
+        counts = shares.persistence + shares.reserved - fixed.persistence - fixed.reserved
+        assert 0 <= shares.bought == shares.total - fixed.total - counts <= free - counts
+        assert shares.persistence == (before.reserved if rows else NONE)
         rows.append(shares)
     return rows
 
@@ -55,6 +53,7 @@ occasions = st.builds(
     waits=st.booleans(),
     jump=st.sampled_from([0.0, 0.15, 0.5, 1.0, 4.0]),
     searches=st.booleans(),
+    recounts=st.booleans(),
 )
 
 
@@ -70,6 +69,23 @@ def test_no_window_exceeds_epsilon_whatever_released_values_say(found, window, e
     for start in range(len(rows)):
         assert sum(row.total for row in rows[start : start + window]) <= epsilon
         assert sum(row.bought for row in rows[start : start + window]) <= rows[0].pool
+
+
+def test_one_more_count_of_edges_kept_is_paid_half_by_each_of_two_timestamps():
+    calm, jump = Occasion(due=False), Occasion(due=False, jump=1.0, recounts=True)
+    rows = spends_on(Components(), WEventPrivacy("1", window=5), [Occasion(), jump, calm, calm])
+    half = Fraction(1, 100)
+    assert [row.reserved for row in rows] == [half, half, NONE, NONE]
+    assert [row.persistence for row in rows] == [NONE, half, half, NONE]
+    assert sum(row.total for row in rows) <= 1
+
+
+def test_edges_kept_are_not_counted_once_more_where_they_are_off_or_counted_next_anyway():
+    jump = Occasion(due=False, jump=1.0, recounts=True)
+    guarantee, off = WEventPrivacy("1", window=5), Components(persistence=False)
+    assert not any(row.reserved for row in spends_on(off, guarantee, [Occasion(), jump]))
+    rows = spends_on(Components(), guarantee, [Occasion(), *[Occasion(due=False)] * 4, jump])
+    assert rows[-1].reserved == Fraction(1, 100)
 
 
 @pytest.mark.parametrize(("mode", "left"), [("periodic", "0.2"), ("steady", "0.08")])
@@ -174,9 +190,7 @@ def mode_of(
 ):
     return next_mode(
         mode,
-        top=np.array([50.0, 200.0]),
-        drift=drift,
-        new_share=new_share,
+        [Largest(np.array([50.0, 200.0]), drift, new_share)],
         node_window=node_window,
         window=window,
         kept=kept,

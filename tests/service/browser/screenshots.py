@@ -1,7 +1,7 @@
 """Screenshots of every page, for the documentation and to look at.
 
 ``python -m tests.service.browser.screenshots DIRECTORY`` writes every page at 1280 and 390 pixels,
-light and dark; with ``--docs`` only the few that the documentation shows.
+light and dark; with ``--docs`` only the few that the documentation shows, with names only those.
 """
 
 from __future__ import annotations
@@ -37,8 +37,12 @@ PAGES = (
     ("data-refused", "curator", "/streams/refused/data?posted=1"),
     ("quality", "curator", "/streams/calls/quality"),
     ("records", "auditor", "/streams/calls/records"),
+    ("compare", "analyst", "/streams/calls/compare?a=3&b=11"),
+    ("settings", "curator", "/streams/routers/settings"),
     ("tokens", "curator", "/tokens"),
+    ("revoke", "curator", "/tokens"),
     ("audit", "auditor", "/audit"),
+    ("audit-filter", "auditor", "/audit?stream=calls&action=release"),
     ("forbidden", "analyst", "/tokens"),
     ("missing", "curator", "/streams/no-such-stream"),
 )
@@ -84,6 +88,11 @@ def prepare(page: Page, name: str) -> None:
     elif name == "records":
         page.get_by_role("button", name="Verify everything now").click()
         page.get_by_text("no window spent more").wait_for()
+    elif name == "revoke":
+        page.get_by_role("link", name="Revoke").first.click()
+        page.get_by_role("button", name="Revoke the token").wait_for()
+    elif name == "stream":
+        page.get_by_role("heading", name="Releases over time").wait_for()
     elif name == "tokens":
         page.get_by_label("Label").fill("research group")
         page.get_by_role("button", name="Create the token").click()
@@ -117,7 +126,7 @@ def shrink(path: Path, height: int) -> None:
     few.save(path, optimize=True)
 
 
-def main(directory: Path, *, docs: bool) -> None:
+def main(directory: Path, *names: str, docs: bool) -> None:
     """Write the screenshots."""
     directory.mkdir(parents=True, exist_ok=True)
     with (
@@ -133,7 +142,7 @@ def main(directory: Path, *, docs: bool) -> None:
                 shoot(browser, site, name, width, scheme, path)
                 shrink(path, height)
         else:
-            for name, *_ in PAGES:
+            for name in names or [each[0] for each in PAGES]:
                 for width in (1280, 390):
                     for scheme in ("light", "dark"):
                         path = directory / f"{name}-{width}-{scheme}.png"
@@ -142,4 +151,5 @@ def main(directory: Path, *, docs: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), docs="--docs" in sys.argv)
+    named = [each for each in sys.argv[2:] if each != "--docs"]
+    main(Path(sys.argv[1]), *named, docs="--docs" in sys.argv)

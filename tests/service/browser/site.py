@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 NODES = 60
-PATIENCE = 30.0
+PATIENCE = 180.0
 
 
 class Greedy(PSGraph):

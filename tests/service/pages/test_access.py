@@ -43,7 +43,7 @@ def test_every_page_states_the_action_it_is_open_to() -> None:
     assert without == OPEN_TO_ALL
 
 
-@pytest.mark.parametrize("role", ["curator", "analyst", "auditor", "public"])
+@pytest.mark.parametrize("role", ["curator", "analyst", "auditor", "administrator", "public"])
 def test_a_page_opens_for_the_roles_of_its_action_only(
     client: TestClient, signed_in: Callable[[str], str], role: str
 ) -> None:

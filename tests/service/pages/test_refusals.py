@@ -77,7 +77,7 @@ def test_a_fault_of_the_service_is_a_page_that_repeats_nothing(
         raise RuntimeError("the private edge 17-42")
 
     signed_in("curator")
-    monkeypatch.setattr("psgraph.service.pages.streams.list_streams", fail)
+    monkeypatch.setattr("psgraph.service.pages.streams.stream_view", fail)
     answer = client.get("/")
     assert answer.status_code == 500
     assert 'data-error="internal"' in answer.text
@@ -103,7 +103,9 @@ def test_without_a_library_for_charts_the_page_names_what_to_install(
         time.sleep(0.05)
     monkeypatch.setattr("psgraph.reports.charts.require_drawing", missing)
     monkeypatch.setattr("psgraph.service.pages.charts.require_drawing", missing)
-    page = client.get("/streams/charts")
+    while "being drawn" in (page := client.get("/streams/charts")).text:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     assert page.status_code == 200
     assert "psgraph-dp[report]" in page.text
     assert "drawing.png" not in page.text

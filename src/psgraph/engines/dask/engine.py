@@ -24,6 +24,7 @@ from psgraph.engines.dask.connection import check_access, connect, local_cluster
 from psgraph.engines.dask.tasks import Call, Remote, call, held_parts, packed_bytes, unpacked
 from psgraph.engines.runner import Job
 from psgraph.errors import EngineError, InvalidArgument
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import PART_NODES, EdgeParts, MemoryParts, Pairs, ranges
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class DaskEngine:
             pieces = [self._submit(tasks.reduced, group, combine) for group in groups]
             return self._reduced(pieces, tasks.combined, combine)
 
-    def shuffle(self, jobs: Iterable[Job], *, nodes: int) -> EdgeParts:
+    def shuffle(self, jobs: Iterable[Job], *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         with self.statistics.operation("shuffle"):
             between = list(ranges(nodes, self.part_nodes))
             drawn = [
@@ -150,16 +151,16 @@ class DaskEngine:
             for number, (first, _) in enumerate(between):
                 pieces = [self._piece(each, number) for each in drawn]
                 parts.append(self._submit(tasks.merged, pieces, first, nodes))
-            return self._kept(parts, nodes)
+            return self._kept(parts, nodes, kind.unweighted)
 
-    def store(self, job: Job, *, nodes: int) -> EdgeParts:
+    def store(self, job: Job, *, nodes: int, kind: Kind = UNDIRECTED) -> EdgeParts:
         with self.statistics.operation("store"):
             shared = self._share(job.shared)
             parts = [
                 self._submit(tasks.made, job._replace(items=(item,), shared=shared))
                 for item in job.items
             ]
-            return self._kept(parts, nodes)
+            return self._kept(parts, nodes, kind)
 
     # ---- cutting work into tasks ----
 
@@ -200,12 +201,13 @@ class DaskEngine:
             ]
         return self._take(self._submit(tasks.packed, Remote(pieces[0])))
 
-    def _kept(self, parts: list[Future], nodes: int) -> EdgeParts:
+    def _kept(self, parts: list[Future], nodes: int, kind: Kind) -> EdgeParts:
         """Keep several parts on the workers, a single one on the driver."""
         if len(parts) <= 1:
-            nothing = np.empty(0, dtype=np.int32)
-            u, v = self._fetch(parts[0]) if parts else (nothing, nothing)
-            return MemoryParts(u, v, nodes=nodes, part_nodes=self.part_nodes)
+            edges = self._fetch(parts[0]) if parts else Pairs.none(kind)
+            return MemoryParts(
+                *edges, edges.weight, nodes=nodes, part_nodes=self.part_nodes, kind=kind
+            )
         sizes = [self._submit(tasks.size, Remote(part)) for part in parts]
         return held_parts(
             parts,
@@ -213,6 +215,7 @@ class DaskEngine:
             nodes=nodes,
             part_nodes=self.part_nodes,
             edge_count=sum(self._take(size) for size in sizes),
+            kind=kind,
         )
 
     # ---- tasks and values ----
@@ -262,7 +265,8 @@ class DaskEngine:
         return self._values[digest]
 
     def _fetch(self, part: Future) -> Pairs:
-        return Pairs(*self._take(self._submit(tasks.packed, Remote(part))))
+        edges: Pairs = self._take(self._submit(tasks.packed, Remote(part)))
+        return edges
 
     def _take(self, future: Future) -> Any:
         """Wait for a result and bring it to the driver."""

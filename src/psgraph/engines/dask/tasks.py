@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 import psgraph
 from psgraph._runtime.arrays import Integers
 from psgraph._version import __version__
-from psgraph.engines.released import ReleasedParts
+from psgraph.engines.released import ReleasedParts, as_pairs
 from psgraph.engines.runner import Job, sorted_edges, split_keys
 from psgraph.errors import EngineError
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.graph.parts import Pairs
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def merged(pieces: Sequence[Integers], first: int, nodes: int) -> Pairs:
 def made(job: Job) -> Pairs:
     """The sorted edges that the only item of a job stands for."""
     (item,) = job.items
-    return Pairs(*job.work(item, *job.shared))
+    return as_pairs(job.work(item, *job.shared))
 
 
 def size(edges: Pairs) -> int:
@@ -276,15 +277,24 @@ class HeldPart(Remote):
 
     def __reduce__(self) -> tuple[object, ...]:
         """A copy outside the cluster has the edges themselves."""
-        return partial, (Pairs, *self())
+        edges = self()
+        return partial, (Pairs, *edges, edges.weight)
 
 
 def held_parts(
-    futures: Sequence[Future], fetch: Fetch, *, nodes: int, part_nodes: int, edge_count: int
+    futures: Sequence[Future],
+    fetch: Fetch,
+    *,
+    nodes: int,
+    part_nodes: int,
+    edge_count: int,
+    kind: Kind = UNDIRECTED,
 ) -> ReleasedParts:
     """A released graph of which every part is on a worker."""
     reads = [HeldPart(future, fetch) for future in futures]
-    return ReleasedParts(reads, nodes=nodes, part_nodes=part_nodes, edge_count=edge_count)
+    return ReleasedParts(
+        reads, nodes=nodes, part_nodes=part_nodes, edge_count=edge_count, kind=kind
+    )
 
 
 class _Narrow(NamedTuple):
@@ -295,6 +305,14 @@ class _Narrow(NamedTuple):
 
     values: NDArray[Any]
     dtype: str
+
+
+class _Weighted(NamedTuple):
+    """What were edges with weights."""
+
+    u: Any
+    v: Any
+    weight: Any
 
 
 class _View(NamedTuple):
@@ -315,6 +333,8 @@ def to_driver(value: Any) -> Any:
         return _Narrow(value.astype(np.min_scalar_type(int(value.max()))), value.dtype.name)
     if isinstance(value, memoryview):
         return _View(bytes(value))
+    if isinstance(value, Pairs) and value.weight is not None:
+        return _Weighted(*map(to_driver, (*value, value.weight)))
     if isinstance(value, list | tuple):
         return _like(value, [to_driver(each) for each in value])
     return value
@@ -330,6 +350,8 @@ def unpacked(value: Any) -> Any:
         return value.values.astype(value.dtype)
     if isinstance(value, _View):
         return memoryview(value.content)
+    if isinstance(value, _Weighted):
+        return Pairs(*map(unpacked, value))
     if isinstance(value, list | tuple):
         return _like(value, [unpacked(each) for each in value])
     return value

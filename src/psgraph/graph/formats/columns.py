@@ -22,6 +22,7 @@ __all__ = [
     "HEADER_WORDS",
     "RENAME",
     "TIMES",
+    "WEIGHT_PROBLEM",
     "Batch",
     "ColumnNames",
     "Columns",
@@ -52,7 +53,17 @@ HEADER_WORDS = frozenset(
 #: The names that are recognised, for messages and help.
 ALIASES = f"{', '.join(f'{u} and {v}' for u, v in ENDS[:4])}; {', '.join(TIMES)}"
 
-_ROLES = ("u", "v", "t", "time")
+_ROLES = ("u", "v", "t", "time", "weight")
+
+_ONE_WAY = frozenset(
+    [
+        *(end for pair in ENDS[1:] for end in pair),
+        *("caller", "callee", "sender", "receiver", "sender_id", "receiver_id"),
+        *("origin", "destination", "payer", "payee", "buyer", "seller"),
+        *("follower", "followee", "citing", "cited"),
+    ]
+)
+"""Names of columns that say which end of an edge comes first."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class ColumnNames:
     Attributes
     ----------
     chosen
-        Role (``u``, ``v``, ``t``, ``time``) -> name of a column, or its number from 1.
+        Role (``u``, ``v``, ``t``, ``time``, ``weight``) -> name of a column, or its number from 1.
 
     Examples
     --------
@@ -89,8 +100,8 @@ class ColumnNames:
         if not all(chosen.values()) or not {*chosen} <= {*_ROLES} or len(chosen) < len(pairs):
             raise InvalidArgument(
                 f"columns={columns!r} does not say which column is which\n"
-                "Give u=NAME,v=NAME and, where the table has it, time=NAME or t=NAME. A number "
-                "counts columns from 1."
+                "Give u=NAME,v=NAME and, where the table has it, time=NAME or t=NAME, and "
+                "weight=NAME. A number counts columns from 1."
             )
         if len({*chosen.values()}) < len(chosen):
             raise InvalidArgument(f"columns={columns!r} names a column twice\nName each once.")
@@ -120,6 +131,19 @@ class ColumnNames:
         if name.isdecimal():
             return int(name) - 1 if 1 <= int(name) <= width else None
         return find_column(names or [], name)
+
+    def dropped(self, names: Sequence[str] | None, width: int) -> tuple[str, ...]:
+        """Return what a table says about its edges, by the names of its columns alone.
+
+        >>> ColumnNames.parse("u=caller,v=callee").dropped(["caller", "callee", "weight"], 3)
+        ('direction', 'weights')
+        """
+        known, ends = names or [], self.ends(names, width)
+        one_way = ends is not None and any(
+            known[index].strip().lower() in _ONE_WAY for index in ends if index < len(known)
+        )
+        weights = self.find(names, width, "weight") is not None
+        return (*(["direction"] if one_way else []), *(["weights"] if weights else []))
 
     def describe(self, *roles: str) -> str:
         """Return what was looked for, for a message.
@@ -229,6 +253,12 @@ class Batch:
             {name: array.filter(mask) for name, array in self.columns.items()},
             lambda row: self.locate(int(kept[row])),
         )
+
+
+WEIGHT_PROBLEM = (
+    "a weight must be an integer of at least 1, below 2⁶³\n"
+    "Leave out rows without weight, and bin amounts to a public grid of integers."
+)
 
 
 def missing_value(name: str) -> str:

@@ -1,7 +1,9 @@
 """Parquet files: tables read batch by batch, and the node lists and edges of releases.
 
-Edges are columns ``u`` and ``v`` of original ids. The kind is in the metadata of the file; a file
-without it holds an undirected graph.
+Edges are columns ``u`` and ``v`` of original ids, and ``weight`` if they have weights. Kind and
+largest weight are in the metadata of the file; a file without them holds an undirected graph, of
+edges without weights. A node list is a column ``id``; that of a two-sided graph has a column
+``side`` as well.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError, RosterError
+from psgraph.graph.blueprint import SIDES
 from psgraph.graph.formats.columns import (
     Batch,
     Columns,
@@ -27,8 +32,10 @@ from psgraph.graph.formats.columns import (
 )
 from psgraph.graph.formats.tables import column_positions, edge_columns
 from psgraph.graph.kind import UNDIRECTED, Kind, find_kind
+from psgraph.graph.labels import stored_labels
 from psgraph.graph.parts import Pairs
-from psgraph.graph.roster import DECLARATIONS, Roster
+from psgraph.graph.roster import DECLARATIONS, Declared, Roster
+from psgraph.graph.two_sided import TwoSidedRoster
 
 __all__ = [
     "ParquetFile",
@@ -37,13 +44,15 @@ __all__ = [
     "edge_table",
     "encode_part",
     "encode_table",
+    "kind_of_table",
     "nodes_bytes",
     "read_nodes",
     "read_pairs",
 ]
 
 BATCH_ROWS = 1 << 18
-_DECLARED, _KIND = b"declared", b"kind"  # in the metadata of released files
+_DECLARED, _KIND, _WEIGHTS = b"declared", b"kind", b"weights"  # in the metadata of released files
+_FLOWS = b"flows"  # instead of a largest weight
 
 
 class ParquetFile:
@@ -160,8 +169,29 @@ def _row_text(first: int, row: int) -> str:
 
 
 def nodes_bytes(roster: Roster) -> memoryview:
-    """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared."""
-    table = pa.table({"id": roster.arrow_ids})
+    """Encode a roster: a column ``id``, ascending, and in the metadata how it was declared.
+
+    The node list of a two-sided roster has the left side first and a column ``side``. Its ids are
+    text if they are on either side; the metadata says on which side they are integers. Labels are
+    columns of text beside the ids.
+    """
+    if isinstance(roster, TwoSidedRoster):
+        text = any(side.strings for side in roster.sides)
+        ids = [
+            side.arrow_ids.cast(pa.large_string()) if text else side.arrow_ids
+            for side in roster.sides
+        ]
+        sides = np.repeat(np.array(SIDES, dtype=object), roster.sizes)
+        table = pa.table({"id": pa.concat_arrays(ids), "side": pa.array(sides, pa.string())})
+        integers = {
+            name.encode(): b"integers" if not side.strings else b"text"
+            for name, side in zip(SIDES, roster.sides, strict=True)
+        }
+        return encode_table(
+            table.replace_schema_metadata({_DECLARED: roster.declared.encode(), **integers})
+        )
+    columns = {} if roster.labels is None else roster.labels.arrow_columns()
+    table = pa.table({"id": roster.arrow_ids, **columns})
     return encode_table(table.replace_schema_metadata({_DECLARED: roster.declared.encode()}))
 
 
@@ -169,12 +199,33 @@ def read_nodes(content: bytes, path: object) -> Roster:
     """Decode a node list."""
     table = decode_table(content, path)
     declared = (table.schema.metadata or {}).get(_DECLARED, b"").decode(errors="replace")
-    if table.column_names != ["id"]:
-        raise DataError(f"{path} is not a node list: it needs one column, id")
+    metadata = table.schema.metadata or {}
+    if table.column_names[:1] != ["id"]:
+        raise DataError(f"{path} is not a node list: its first column has to be id")
+    two_sided = all(side.encode() in metadata for side in SIDES)
+    if two_sided and table.column_names != ["id", "side"]:
+        raise DataError(f"{path} is not the node list of two sides: it needs columns id and side")
+    labels = None
+    if table.num_columns > 1 and not two_sided:
+        labels = stored_labels(table.drop_columns("id"))
     for known in DECLARATIONS:
         if declared == known:
-            return Roster(as_numpy(table.column("id")), declared=known)
+            if two_sided:
+                return TwoSidedRoster(*_side_rosters(table, known, path))
+            return Roster(as_numpy(table.column("id")), declared=known, labels=labels)
     raise DataError(f"{path} does not say how its nodes were declared")
+
+
+def _side_rosters(table: Any, declared: Declared, path: object) -> Iterator[Roster]:
+    metadata = table.schema.metadata or {}
+    for side in SIDES:
+        ids = table.filter(pc.equal(table.column("side"), side)).column("id")
+        try:
+            if metadata.get(side.encode()) == b"integers":
+                ids = ids.cast(pa.int64())
+        except pa.ArrowException:
+            raise DataError(f"{path} has an id on the {side} that is no integer") from None
+        yield Roster(as_numpy(ids), declared=declared)
 
 
 def encode_table(table: Any) -> memoryview:
@@ -205,9 +256,12 @@ def edge_bytes(roster: Roster, pairs: Pairs, kind: Kind = UNDIRECTED) -> memoryv
     >>> edge_table(edge_bytes(Roster("abc"), pairs), Path("a.parquet")).to_pylist()
     [{'u': 'a', 'v': 'c'}]
     """
-    table = edge_columns(roster, *pairs)
+    table = edge_columns(roster, pairs)
     if kind != UNDIRECTED:
-        table = table.replace_schema_metadata({_KIND: kind.name.encode()})
+        stated: dict[Any, Any] = {_KIND: kind.name}
+        if kind.weighted:
+            stated[_WEIGHTS] = _FLOWS if kind.flows else str(kind.largest_weight)
+        table = table.replace_schema_metadata(stated)
     return encode_table(table)
 
 
@@ -217,7 +271,7 @@ def encode_part(read: Callable[[], Pairs], roster: Roster, kind: Kind = UNDIRECT
 
 
 def edge_table(content: bytes | memoryview, path: Path) -> Any:
-    """Decode the columns ``u`` and ``v`` of a file. `path` is for messages.
+    """Decode the columns ``u``, ``v``, and ``weight`` if there is one. `path` is for messages.
 
     Raises
     ------
@@ -225,21 +279,29 @@ def edge_table(content: bytes | memoryview, path: Path) -> Any:
         If the graph is of a kind that this version can't read.
     """
     table = decode_table(content, path)
-    _kind_of(table)
-    if not {"u", "v"} <= set(table.column_names):
-        raise DataError(f"{path} has no columns u and v\nA release lists its edges in them.")
-    return table.select(["u", "v"])
+    columns = ["u", "v", "weight"] if kind_of_table(table).weighted else ["u", "v"]
+    if not set(columns) <= set(table.column_names):
+        raise DataError(
+            f"{path} has no columns {list_names(columns)}\nA release lists its edges in them."
+        )
+    return table.select(columns)
 
 
-def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs:
+def read_pairs(
+    content: bytes | memoryview, path: Path, roster: Roster, expected: Kind = UNDIRECTED
+) -> Pairs:
     """Decode edges that were written in ascending order, as a part of a release is.
 
     Raises
     ------
     DataError
-        If an edge is outside the roster, or the edges are not in normal form.
+        If an edge is outside the roster, a weight outside its bounds, or the edges are not in
+        normal form.
     """
     table = edge_table(content, path)
+    kind = kind_of_table(table)
+    if kind != expected:
+        raise DataError(f"{path} is a graph that is {kind}, not {expected}")
     try:
         u, v = column_positions(table.column("u"), table.column("v"), roster)
     except RosterError:
@@ -248,14 +310,39 @@ def read_pairs(content: bytes | memoryview, path: Path, roster: Roster) -> Pairs
         raise DataError(f"{path}: {error}") from None
     if u.size and min(int(u.min()), int(v.min())) < 0:
         raise _outside(path)
-    if not _kind_of(table).is_normal(u, v):
+    if not kind.is_normal(u, v):
         raise DataError(f"{path} lists its edges in a different order than a release does")
-    return Pairs(u, v)
+    return Pairs(u, v, _weights(table, kind, path))
 
 
-def _kind_of(table: Any) -> Kind:
+def _weights(table: Any, kind: Kind, path: Path) -> Integers | None:
+    if not kind.weighted:
+        return None
+    assert kind.largest_weight is not None
+    column = table.column("weight")
+    weights = np.zeros(1) if column.null_count else as_numpy(column)
+    integers = weights.dtype.kind == "i"
+    if weights.size and not (
+        integers and 1 <= weights.min() <= weights.max() <= kind.largest_weight
+    ):
+        raise DataError(f"{path} has a weight that is no integer from 1 to {kind.largest_weight:,}")
+    return weights.astype(np.int64, copy=False)
+
+
+def kind_of_table(table: Any) -> Kind:
+    """Return the kind that the metadata of a released table states.
+
+    Raises
+    ------
+    UnknownKind
+        If this version does not know it.
+    """
     metadata = table.schema.metadata or {}
-    return find_kind(metadata.get(_KIND, UNDIRECTED.name.encode()).decode(errors="replace"))
+    name = metadata.get(_KIND, UNDIRECTED.name.encode()).decode(errors="replace")
+    weights = metadata.get(_WEIGHTS)
+    if weights is None or weights == _FLOWS:
+        return find_kind(name, flows=weights == _FLOWS)
+    return find_kind(name, int(weights) if weights.isdigit() and len(weights) < 11 else 0)
 
 
 def _outside(path: Path) -> DataError:

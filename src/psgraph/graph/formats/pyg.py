@@ -1,18 +1,16 @@
-"""PyTorch Geometric: one `Data` per graph, a list of them for a stream."""
+"""PyTorch Geometric: one `Data` or `HeteroData` per graph, a list of them for a stream."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
 from psgraph.errors import DataError, MissingExtra
-from psgraph.graph import Graph, Roster
-from psgraph.graph.formats.tables import from_positions
-from psgraph.graph.roster import RosterOrIds, as_ids, as_roster, declare
-
-if TYPE_CHECKING:
-    import torch_geometric
+from psgraph.graph import Graph, Roster, TwoSidedRoster
+from psgraph.graph.blueprint import SIDES, Blueprint
+from psgraph.graph.roster import Ids, as_ids
 
 __all__ = ["from_pyg", "to_pyg"]
 
@@ -22,78 +20,135 @@ GraphType = TypeVar("GraphType", bound=Graph)
 _NODE_FEATURES = ("x", "pos", "batch", "node_id")
 
 
-def _data_type() -> Any:
+def _library() -> Any:
     try:
-        from torch_geometric.data import Data
+        import torch_geometric.data
     except ImportError:
         raise MissingExtra("PyTorch Geometric", "pyg") from None
-    return Data
+    return torch_geometric.data
 
 
-def to_pyg(graph: Graph) -> torch_geometric.data.Data:
+def to_pyg(graph: Graph) -> Any:
     """Build a `Data`; node *i* is roster position *i*. O(n + m).
 
     ``edge_index`` holds both directions of the edges of an undirected graph, as PyTorch Geometric
-    expects. ``node_id`` holds the ids: a tensor of integers, or a list of strings. The
-    time, if there is one, is the text ``snapshot_time``.
+    expects, and ``edge_weight`` their weights. ``node_id`` holds the ids: a tensor of integers, or
+    a list of strings. The time, if there is one, is the text ``snapshot_time``. A column of public
+    labels is the tensor ``label_NAME`` of numbers, −1 for a missing one, and the list
+    ``label_NAME_values`` of what they stand for.
+
+    A two-sided graph becomes a `HeteroData` with the node types ``left`` and ``right``, which are
+    numbered from 0 each, and the edge type ``("left", "to", "right")``.
     """
-    data_type = _data_type()
+    library = _library()
     import torch
 
-    ends = np.stack([graph.u, graph.v])
+    ends, weight = np.stack([graph.u, graph.v]).astype(np.int64), graph.weight
     if graph.kind.sides == 1:
         ends = np.concatenate([ends, ends[::-1]], axis=1)
-    ids = graph.roster.ids
-    data = data_type(
-        edge_index=torch.from_numpy(ends.astype(np.int64)),
-        num_nodes=len(graph.roster),
-        node_id=ids.tolist() if graph.roster.strings else torch.from_numpy(ids.copy()),
-    )
+        weight = None if weight is None else np.concatenate([weight, weight])
+    ends[1] -= graph.roster.offset
+    if graph.kind.two_sided:
+        data = library.HeteroData()
+        left, right = SIDES
+        stores, edges = [data[left], data[right]], data[left, "to", right]
+    else:
+        data = library.Data()
+        stores, edges = [data], data
+    edges.edge_index = torch.from_numpy(ends)
+    if weight is not None:
+        edges.edge_weight = torch.from_numpy(weight.copy())
+    for store, side in zip(stores, graph.roster.sides, strict=False):
+        store.num_nodes = len(side)
+        store.node_id = side.ids.tolist() if side.strings else torch.from_numpy(side.ids.copy())
+    labels = graph.roster.labels
+    for index, name in enumerate(graph.roster.label_columns):
+        assert labels is not None
+        data[f"label_{name}"] = torch.from_numpy(labels.codes[:, index].astype(np.int64))
+        data[f"label_{name}_values"] = list(labels.values[index])
     if graph.time is not None:
         data.snapshot_time = graph.time
     return data
 
 
-def from_pyg(
-    data: torch_geometric.data.Data,
-    *,
-    graph_type: type[GraphType],
-    roster: RosterOrIds | None = None,
-    nodes_are_public: bool = False,
-    roster_from_edges: bool = False,
-) -> GraphType:
-    """Read the ``edge_index`` of a homogeneous graph; direction and features are dropped.
+def from_pyg(data: Any, blueprint: Blueprint[GraphType]) -> GraphType:
+    """Read an ``edge_index``, and ``edge_weight`` where there is one; features are dropped.
 
     Ids are in ``node_id``. Without it, node *i* is roster position *i*, or the i-th id of a list,
-    or just *i*. Who the nodes are has to be declared, see `psgraph.graph.roster`.
+    or just *i*. An undirected graph may list each edge in both directions.
+
+    A two-sided graph is a `HeteroData` with one type of edges between two types of nodes, or a
+    `Data` whose ``edge_index`` counts on each side, with two numbers in ``num_nodes``.
     """
-    declared = declare(
-        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
-    )
-    if not isinstance(data, _data_type()) or data.edge_index is None:
+    library = _library()
+    if blueprint.kind.two_sided:
+        edges, stores = _two_sided(data, library)
+    else:
+        edges, stores = data if isinstance(data, library.Data) else None, [data, data]
+    if edges is None or edges.edge_index is None:
         raise DataError(
             f"expected a torch_geometric.data.Data with an edge_index, not {type(data).__name__}\n"
-            "Convert a heterogeneous graph with to_homogeneous()."
+            "Convert a heterogeneous graph with to_homogeneous(), unless it has one type of edges "
+            "between two types of nodes: then it is two-sided."
         )
-    heads, tails = data.edge_index.cpu().numpy().astype(np.int64, copy=False)
-    if "node_id" in data:
-        ids = as_ids(data.node_id if isinstance(data.node_id, list) else data.node_id.cpu().numpy())
-        known = Roster(ids, declared="nodes") if declared == "nodes" else as_roster(roster)
-        return graph_type.from_ids(
-            ids[heads], ids[tails], roster=known, roster_from_edges=roster_from_edges
-        )
-    if declared == "nodes" and not any(name in data for name in ("num_nodes", *_NODE_FEATURES)):
+    heads, tails = edges.edge_index.cpu().numpy().astype(np.int64, copy=False)
+    weight = edges.edge_weight.cpu().numpy() if "edge_weight" in edges else None
+    sizes = [0, 0]
+    if all("node_id" in store for store in stores):
+        if blueprint.declared == "nodes":
+            _sizes(stores, blueprint)
+        return _from_ids(heads, tails, weight, [_ids(store.node_id) for store in stores], blueprint)
+    if blueprint.declared != "edges":
+        sizes = _sizes(stores, blueprint)
+    return blueprint.from_positions(
+        heads, tails, (sizes[0], sizes[1]), weight, source="the graph does not have one node"
+    )
+
+
+def _two_sided(data: Any, library: Any) -> tuple[Any, list[Any]]:
+    """Return what holds the edges, and what holds the nodes of each side; None if nothing does."""
+    if isinstance(data, library.Data):
+        return data, [data, data]
+    if not isinstance(data, library.HeteroData) or len(data.edge_types) != 1:
+        return None, []
+    ((left, _, right),) = data.edge_types
+    if left == right:
+        return None, []
+    (edges,) = data.edge_types
+    return data[edges], [data[left], data[right]]
+
+
+def _sizes(stores: list[Any], blueprint: Blueprint[GraphType]) -> list[int]:
+    """Return how many nodes each side has, as the object says; refuse to guess it from edges."""
+    counted = all(any(name in each for name in ("num_nodes", *_NODE_FEATURES)) for each in stores)
+    # As an item: the property of that name knows single numbers only.
+    both = stores[0]["num_nodes"] if counted and "num_nodes" in stores[0] else None
+    if isinstance(both, tuple | list):  # a `Data` of a two-sided graph
+        return [int(size) for size in both]
+    one_number = blueprint.kind.two_sided and stores[0] is stores[1]
+    if one_number and blueprint.roster is not None:
+        return [len(side) for side in blueprint.roster.sides]
+    if one_number or (blueprint.declared == "nodes" and not counted):
+        numbers = "two numbers of nodes, those of each side" if one_number else "the nodes"
         raise DataError(
-            "num_nodes is not set, so the nodes could only be guessed from the edges\n"
+            f"num_nodes does not say {numbers}, and it is not guessed from the edges\n"
             "Set data.num_nodes, or give a roster."
         )
-    return from_positions(
-        heads,
-        tails,
-        0 if declared == "edges" else int(data.num_nodes or 0),
-        graph_type=graph_type,
-        roster=roster,
-        nodes_are_public=nodes_are_public,
-        roster_from_edges=roster_from_edges,
-        source="the graph does not have one node",
-    )
+    return [int(store.num_nodes or 0) for store in stores]
+
+
+def _ids(ids: Any) -> Ids:
+    return as_ids(ids if isinstance(ids, list) else ids.cpu().numpy())
+
+
+def _from_ids(
+    heads: Integers, tails: Integers, weight: Any, ids: list[Ids], blueprint: Blueprint[GraphType]
+) -> GraphType:
+    nodes = None
+    for numbers, each in zip((heads, tails), ids, strict=True):
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < each.size:
+            raise DataError("edge_index has a node that is not in node_id\nList every node in it.")
+    if blueprint.declared == "nodes":
+        sides = [Roster(each, declared="nodes") for each in ids[: blueprint.kind.rosters]]
+        nodes = TwoSidedRoster(*sides) if blueprint.kind.two_sided else sides[0]
+    return blueprint.from_ids(ids[0][heads], ids[1][tails], weight, nodes=nodes, mirrored=True)

@@ -8,8 +8,7 @@ import numpy as np
 
 from psgraph.errors import DataError
 from psgraph.graph import Graph
-from psgraph.graph.formats.tables import from_positions
-from psgraph.graph.roster import RosterOrIds, declare
+from psgraph.graph.blueprint import Blueprint
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -20,9 +19,10 @@ GraphType = TypeVar("GraphType", bound=Graph)
 
 
 def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
-    """Build the 0/1 matrix (int64), rows in roster order, indices sorted. O(n + m).
+    """Build the matrix of weights, or of zeros and ones (int64), rows in roster order. O(n + m).
 
-    It is symmetric if both ends of an edge are alike.
+    Indices are sorted. The matrix is symmetric if both ends of an edge are alike. That of a
+    two-sided graph has a row for each node on the left and a column for each on the right.
 
     >>> from psgraph.graph import Roster, SyntheticGraph
     >>> to_scipy(SyntheticGraph(Roster("abc"), [0], [1])).toarray().tolist()
@@ -30,50 +30,43 @@ def to_scipy(graph: Graph) -> scipy.sparse.csr_array:
     """
     import scipy.sparse
 
-    rows, columns = graph.u, graph.v
+    rows, columns = graph.u, graph.v - np.int32(graph.roster.offset)
+    entries = np.ones(rows.size, dtype=np.int64) if graph.weight is None else graph.weight
     if graph.kind.sides == 1:
         # The lower triangle first: each row then meets its columns in ascending order.
         rows, columns = np.concatenate([columns, rows]), np.concatenate([rows, columns])
-    size = len(graph.roster)
-    ones = np.ones(rows.size, dtype=np.int64)
-    matrix = scipy.sparse.coo_array((ones, (rows, columns)), shape=(size, size)).tocsr()
+        entries = np.concatenate([entries, entries])
+    shape = tuple(map(len, graph.roster.sides))
+    matrix = scipy.sparse.coo_array((entries, (rows, columns)), shape=shape).tocsr()
     matrix.has_sorted_indices = True
     return matrix
 
 
-def from_scipy(
-    matrix: Any,
-    *,
-    graph_type: type[GraphType],
-    roster: RosterOrIds | None = None,
-    nodes_are_public: bool = False,
-    roster_from_edges: bool = False,
-) -> GraphType:
-    """Read a square matrix: a non-zero entry is an edge, direction is dropped.
+def from_scipy(matrix: Any, blueprint: Blueprint[GraphType]) -> GraphType:
+    """Read a matrix: a non-zero entry is an edge from the node of its row to that of its column.
 
     Row *i* is roster position *i*, or the i-th id of a list; without a roster the ids are row
-    numbers. Who the nodes are has to be declared, see `psgraph.graph.roster`.
+    numbers. The columns of a two-sided graph count on the right side. In an undirected graph both
+    triangles count, and the larger one of two entries is the weight of their edge.
 
     >>> from psgraph.graph import Snapshot
-    >>> from_scipy(np.eye(3, k=1), graph_type=Snapshot, nodes_are_public=True)
+    >>> from_scipy(np.eye(3, k=1), Blueprint.of(Snapshot, nodes_are_public=True))
     Snapshot(3 nodes, edges private)
     """
     import scipy.sparse
 
-    declared: dict[str, Any] = {
-        "roster": roster,
-        "nodes_are_public": nodes_are_public,
-        "roster_from_edges": roster_from_edges,
-    }
-    declare(**declared)
     try:
         entries = scipy.sparse.coo_array(matrix)
     except (TypeError, ValueError):
         raise DataError(f"expected a sparse matrix, not {type(matrix).__name__}") from None
     # The shape may come from the largest id of an edge, so no message shows it.
-    if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
-        raise DataError("an adjacency matrix must be square")
-    entries.sum_duplicates()
+    square = entries.ndim == 2 and entries.shape[0] == entries.shape[1]
+    if entries.ndim != 2 or not (square or blueprint.kind.two_sided):
+        raise DataError("an adjacency matrix must be square, unless its graph is two-sided")
+    if not blueprint.kind.weighted:
+        entries.sum_duplicates()  # weights are checked and clipped before they are added up
     filled = entries.data != 0
     rows, columns = (ends[filled].astype(np.int64) for ends in (entries.row, entries.col))
-    return from_positions(rows, columns, int(entries.shape[0]), graph_type=graph_type, **declared)
+    weight = None if entries.dtype == bool else entries.data[filled]
+    rows_and_columns = int(entries.shape[0]), int(entries.shape[1])
+    return blueprint.from_positions(rows, columns, rows_and_columns, weight)

@@ -1,4 +1,4 @@
-"""Edges as two columns: of ids (Arrow, pandas, polars), or of numbers of nodes.
+"""Edges as columns of ids, and of weights: Arrow, pandas, polars.
 
 Strings stay in Arrow in both directions: only the distinct ids ever become Python objects.
 """
@@ -12,21 +12,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Positions
-from psgraph.errors import DataError, MissingExtra
-from psgraph.graph import UNDIRECTED, Dropped, Graph, Roster
+from psgraph._runtime.arrays import Integers, Positions
+from psgraph.errors import DataError, InvalidArgument, MissingExtra
+from psgraph.graph import Dropped, Graph, Kind, Roster, TwoSidedRoster
+from psgraph.graph.blueprint import Blueprint, checked_weights
 from psgraph.graph.formats.columns import as_arrow, as_numpy, list_names
-from psgraph.graph.roster import RosterOrIds, as_roster, declare
+from psgraph.graph.parts import Pairs
+from psgraph.graph.roster import as_ids, distinct_ids
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
 __all__ = [
+    "FLOW_COLUMNS",
     "column_positions",
+    "column_weights",
     "edge_columns",
     "from_columns",
-    "from_positions",
     "from_table",
     "is_text",
     "to_arrow",
@@ -38,21 +41,37 @@ GraphType = TypeVar("GraphType", bound=Graph)
 
 
 def to_arrow(graph: Graph) -> pa.Table:
-    """Write the edges as an Arrow table with columns ``u`` and ``v`` of original ids. O(m).
+    """Write the edges as an Arrow table with columns ``u``, ``v`` of original ids. O(m).
+
+    Edges with weights have a column ``weight`` as well; flows have `FLOW_COLUMNS`.
 
     >>> from psgraph.graph import SyntheticGraph
     >>> to_arrow(SyntheticGraph(Roster("abc"), [0], [1])).to_pylist()
     [{'u': 'a', 'v': 'b'}]
     """
-    return edge_columns(graph.roster, graph.u, graph.v)
+    table = edge_columns(graph.roster, graph.parts.whole())
+    return table.rename_columns([*FLOW_COLUMNS]) if graph.kind.flows else table
 
 
-def edge_columns(roster: Roster, u: Positions, v: Positions) -> pa.Table:
-    """Look up the ids of edges given as positions; columns ``u`` and ``v``."""
+FLOW_COLUMNS = ("origin", "destination", "count")
+"""The columns of flows, as people who work with such tables call them."""
+
+
+def edge_columns(roster: Roster, pairs: Pairs) -> pa.Table:
+    """Look up the ids of edges given as positions; columns ``u``, ``v`` and ``weight`` if any."""
+    first, second = roster.sides
+    u, v = pairs.u, pairs.v - np.int32(roster.offset) if roster.offset else pairs.v
+    columns = {"u": _taken(first, u), "v": _taken(second, v)}
+    if pairs.weight is not None:
+        columns["weight"] = as_arrow(pairs.weight)
+    return pa.table(columns)
+
+
+def _taken(roster: Roster, positions: Positions) -> pa.Array:
+    """The ids at some positions."""
     if roster.strings:
-        ids = roster.arrow_ids
-        return pa.table({"u": ids.take(as_arrow(u)), "v": ids.take(as_arrow(v))})
-    return pa.table({"u": as_arrow(roster.ids[u]), "v": as_arrow(roster.ids[v])})
+        return roster.arrow_ids.take(as_arrow(positions))
+    return as_arrow(roster.ids[positions])
 
 
 def to_pandas(graph: Graph) -> pandas.DataFrame:
@@ -74,72 +93,157 @@ def to_polars(graph: Graph) -> polars.DataFrame:
 
 
 def from_table(
-    table: Any,
-    *,
-    graph_type: type[GraphType],
-    roster: Roster | None = None,
-    roster_from_edges: bool = False,
-    columns: tuple[str, str] | None = None,
+    table: Any, blueprint: Blueprint[GraphType], *, columns: tuple[str, ...] | None = None
 ) -> GraphType:
-    """Read two id columns of a pandas, polars or pyarrow table; other columns are ignored.
+    """Read two id columns of a pandas, polars or pyarrow table, and the column ``weight``.
+
+    Weights are read if the graph has them; without that column each row counts 1. Other columns
+    are ignored.
 
     >>> from psgraph.graph import Snapshot
     >>> table = pa.table({"u": [1, 2], "v": [2, 3], "weight": [0.5, 0.1]})
-    >>> from_table(table, graph_type=Snapshot, roster=Roster.range(4))
+    >>> from_table(table, Blueprint.of(Snapshot, roster=Roster.range(4)))
     Snapshot(4 nodes, edges private)
     """
     if hasattr(table, "collect") and not hasattr(table, "__arrow_c_stream__"):
         table = table.collect()  # a lazy polars query
-    heads, tails = columns or ("u", "v")
+    weighted = blueprint.kind.weighted
+    if columns is not None and not 2 <= len(columns) <= (3 if weighted else 2):
+        raise InvalidArgument(
+            "columns names the two columns of ids, and that of weights if the graph has weights\n"
+            "Give columns=(…, …), or columns=(…, …, …) with weights=…."
+        )
+    heads, tails, *named = columns or ("u", "v")
     names = table.column_names if hasattr(table, "column_names") else getattr(table, "columns", ())
     names = [str(name) for name in names]
-    if names.count(heads) != 1 or names.count(tails) != 1:
+    if weighted and not named and "weight" in names:
+        named = ["weight"]
+    wanted = [heads, tails, *named]
+    if any(names.count(name) != 1 for name in wanted):
+        expected = f"{', '.join(map(repr, wanted[:-1]))} and {wanted[-1]!r}"
         raise DataError(
-            f"expected columns {heads!r} and {tails!r}, found {list_names(names)}\n"
-            "Rename them, or name the two with columns=(…, …)."
+            f"expected columns {expected}, found {list_names(names)}\n"
+            "Rename them, or name them with columns=(…, …)."
         )
+    ends = _selected(table, [heads, tails])
+    weight = None
+    if named:
+        column = _selected(table, named, MIXED_WEIGHTS)[named[0]]
+        weight = column_weights(column)
+    return _from_arrow(ends[heads], ends[tails], weight, blueprint)
+
+
+MIXED_IDS = "node ids mix types\nUse integers throughout or strings throughout."
+MIXED_WEIGHTS = "weights must be integers of at least 1\nBin amounts to a public grid of integers."
+
+
+def _selected(table: Any, names: list[str], mixed: str = MIXED_IDS) -> pa.Table:
     try:
-        arrow = pa.table(table[[heads, tails]] if hasattr(table, "loc") else table)
-    except (pa.ArrowException, TypeError, ValueError):
+        return pa.table(table[names] if hasattr(table, "loc") else table).select(names)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         # Arrow quotes the cell it stumbled over; that text must not be shown.
-        raise DataError(
-            "node ids mix types\nUse integers throughout or strings throughout."
-        ) from None
-    return from_columns(
-        arrow[heads],
-        arrow[tails],
-        graph_type=graph_type,
-        roster=roster,
-        roster_from_edges=roster_from_edges,
-    )
+        raise DataError(mixed, code="weights" if mixed is MIXED_WEIGHTS else "") from None
+
+
+def column_weights(column: pa.Array | pa.ChunkedArray) -> Integers:
+    """Check a column of weights: integers of at least 1, of any type that holds them.
+
+    >>> column_weights(pa.array([1.0, 10.0**18]))
+    array([         1, 2147483647])
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return checked_weights(as_numpy(column), len(column))
 
 
 def from_columns(
     heads: pa.ChunkedArray,
     tails: pa.ChunkedArray,
+    weight: pa.ChunkedArray | None = None,
     *,
     graph_type: type[GraphType],
     roster: Roster | None = None,
     roster_from_edges: bool = False,
     time: str | None = None,
+    kind: Kind | None = None,
 ) -> GraphType:
-    """Read two Arrow columns of integers or of text."""
-    heads, tails = _checked(heads, tails)
-    if heads.type == _TEXT:
-        return _from_text(heads, tails, graph_type, roster, roster_from_edges, time)
-    return graph_type.from_ids(
-        as_numpy(heads),
-        as_numpy(tails),
-        roster=roster,
-        roster_from_edges=roster_from_edges,
-        time=time,
+    """Read two Arrow columns of integers or of text, and one of weights if the kind has them."""
+    blueprint = Blueprint.of(
+        graph_type, roster=roster, roster_from_edges=roster_from_edges, kind=kind
     )
+    read = weight is not None and blueprint.kind.weighted
+    weights = column_weights(weight) if read else None
+    return _from_arrow(heads, tails, weights, blueprint, time=time)
+
+
+def _from_arrow(
+    heads: pa.ChunkedArray,
+    tails: pa.ChunkedArray,
+    weight: Integers | None,
+    blueprint: Blueprint[GraphType],
+    time: str | None = None,
+) -> GraphType:
+    """Build from two columns; strings are numbered, and stay in Arrow."""
+    if blueprint.kind.two_sided:
+        return _from_sides(heads, tails, weight, blueprint, time)
+    heads, tails = _checked(heads, tails)
+    if heads.type != _TEXT:
+        return blueprint.from_ids(as_numpy(heads), as_numpy(tails), weight, time=time)
+    names, a, b = _coded(heads, tails)
+    roster, dropped = blueprint.roster, None
+    weights = blueprint.read_weights(weight, a.size)
+    if roster is None:
+        blueprint.refuse_nodes()
+        apart = blueprint.apart(a, b)
+        dropped = Dropped(int(apart.size - np.count_nonzero(apart)))
+        a, b = a[apart], b[apart]
+        weights = None if weights is None else weights[apart]
+        present = np.zeros(len(names), dtype=bool)
+        present[a] = True
+        present[b] = True
+        roster = _sorted_roster(names.filter(pa.array(present)))
+    positions = _name_positions(names, roster)
+    u, v = positions[a], positions[b]
+    return blueprint.built(roster, u, v, weights, time=time, dropped=dropped)
+
+
+def _from_sides(
+    heads: pa.ChunkedArray,
+    tails: pa.ChunkedArray,
+    weight: Integers | None,
+    blueprint: Blueprint[GraphType],
+    time: str | None,
+) -> GraphType:
+    """Build a two-sided graph: each column has a roster of its own."""
+    roster = blueprint.roster
+    if roster is None:
+        blueprint.refuse_nodes()
+        sides = []
+        for column in (heads, tails):
+            ids, nothing = _checked(column, column.slice(0, 0))
+            if ids.type == _TEXT:
+                sides.append(_sorted_roster(_coded(ids, nothing)[0]))
+            else:
+                found = as_ids(as_numpy(ids))
+                sides.append(Roster(distinct_ids(found, found), declared="edges"))
+        roster = TwoSidedRoster(*sides)
+    u, v = column_positions(heads, tails, roster)
+    return blueprint.built(roster, u, v, blueprint.read_weights(weight, u.size), time=time)
+
+
+def _sorted_roster(names: pa.Array) -> Roster:
+    return Roster(names.take(pc.sort_indices(names)), declared="edges")
 
 
 def column_positions(
     heads: pa.ChunkedArray, tails: pa.ChunkedArray, roster: Roster
 ) -> tuple[Positions, Positions]:
     """Return the positions in a roster of two Arrow columns of ids, −1 for ids outside it."""
+    if len(roster.sizes) == 2:
+        first, second = roster.sides
+        u, _ = column_positions(heads, heads.slice(0, 0), first)
+        v, _ = column_positions(tails, tails.slice(0, 0), second)
+        return u, np.where(v < 0, v, v + np.int32(roster.offset))
     heads, tails = _checked(heads, tails)
     if heads.type == _TEXT:
         names, a, b = _coded(heads, tails)
@@ -197,69 +301,3 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_null(plain):
         return column.cast(plain)
     raise DataError(f"node ids must be integers or strings, not {plain}")
-
-
-def _from_text(
-    heads: pa.ChunkedArray,
-    tails: pa.ChunkedArray,
-    graph_type: type[GraphType],
-    roster: Roster | None,
-    roster_from_edges: bool,
-    time: str | None,
-) -> GraphType:
-    """Number the distinct strings, and continue with the numbers."""
-    names, a, b = _coded(heads, tails)
-    dropped = Dropped()
-    declare(roster, roster_from_edges=roster_from_edges)
-    if roster is None:
-        a, b, loops = UNDIRECTED.without_loops(a, b)
-        dropped = Dropped(loops)
-        present = np.zeros(len(names), dtype=bool)
-        present[a] = True
-        present[b] = True
-        ids = names.filter(pa.array(present))
-        ids = ids.take(pc.sort_indices(ids))
-        roster = Roster(ids, declared="edges")
-    positions = _name_positions(names, roster)
-    return graph_type(roster, positions[a], positions[b], time=time, dropped=dropped)
-
-
-def from_positions(
-    heads: NDArray[np.int64],
-    tails: NDArray[np.int64],
-    nodes: int,
-    *,
-    graph_type: type[GraphType],
-    roster: RosterOrIds | None = None,
-    nodes_are_public: bool = False,
-    roster_from_edges: bool = False,
-    source: str = "the matrix does not have one row",
-) -> GraphType:
-    """Build a graph of edges between the nodes 0, …, nodes − 1: a matrix, or an edge index.
-
-    With a roster, node *i* is roster position *i*; with a list of ids, node *i* is the i-th of
-    them; otherwise the numbers are the ids. Who the nodes are has to be declared, see
-    `psgraph.graph.roster`.
-
-    >>> from psgraph.graph import Snapshot
-    >>> ends = np.array([0, 1]), np.array([1, 2])
-    >>> from_positions(*ends, 3, graph_type=Snapshot, roster=["c", "a", "b"]).to_edges()
-    [('a', 'b'), ('a', 'c')]
-    """
-    declared = declare(
-        roster, roster_from_edges=roster_from_edges, nodes_are_public=nodes_are_public
-    )
-    if declared == "edges":
-        return graph_type.from_ids(heads, tails, roster_from_edges=True)
-    if declared == "nodes":
-        return graph_type(Roster(np.arange(nodes), declared="nodes"), heads, tails)
-    ids = None if isinstance(roster, Roster) else roster
-    roster = as_roster(roster)
-    assert roster is not None
-    if len(roster) != nodes:
-        # The number of nodes may come from the largest id of an edge, so no message shows it.
-        raise DataError(f"{source} for every node of the roster\nGive one each, in its order.")
-    if ids is not None:  # a roster is sorted, a list of ids need not be
-        order = roster.positions(ids)
-        return graph_type(roster, order[heads], order[tails])
-    return graph_type(roster, heads, tails)

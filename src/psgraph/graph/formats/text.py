@@ -27,6 +27,7 @@ from psgraph.errors import DataError
 from psgraph.graph.formats.columns import (
     BY_NAME,
     HEADER_WORDS,
+    WEIGHT_PROBLEM,
     Batch,
     ColumnNames,
     Columns,
@@ -408,6 +409,8 @@ def _complaint(name: str, value: str, type_: pa.DataType) -> str:
             f"{name} is not a time like those before it\n"
             "Use one ISO form throughout, such as 2004-01-05 or 2004-01-05T13:00:00."
         )
+    if name == "weight":
+        return WEIGHT_PROBLEM
     if name not in ("u", "v"):
         return f"{name} is not an integer like those before it\nRepair the row."
     if _INTEGER.fullmatch(value):

@@ -23,7 +23,7 @@ from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.kind import UNDIRECTED, unpack
+from psgraph.graph.kind import UNDIRECTED, Kind, unpack
 from psgraph.methods.audit_cases import AuditCases, Probabilities, SamplerCase, normalised
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.der.areas import (
@@ -129,7 +129,10 @@ class DER(Method[DERMeasurement, DERMeasurement]):
     def audit_cases(self) -> AuditCases:
         return _CASES
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del kind
         case, split = "every timestamp", self._split(guarantee.per_timestamp)
         depth = tree_depth(nodes, split.counts)
         nothing = WholeMatrix(np.empty(0, dtype=np.int64))

@@ -25,6 +25,10 @@ __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 LOG_EXCESS = np.linspace(math.log(1 / 32), math.log(1024), 150)
 # The prior in a sparse graph: median 1 + USUAL, and half of it within AROUND on a log scale.
 USUAL, AROUND = 1.5, 0.8
+# Blocks of public labels bring some of the triangles: much more than they imply is rare, the ratio
+# moves less from one timestamp to the next, and real graphs don't have fewer.
+USUAL_BY_LABEL, ABOVE_BY_LABEL, TAIL_BY_LABEL = 1.0, 0.5, 1.5
+ONE_STEP_BY_LABEL, LEAST_BY_LABEL = 0.15, 1.0
 # Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
 DENSE, NARROW = 0.15, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
@@ -69,18 +73,23 @@ def ladder_log_likelihood(
     return np.asarray(-rate * rung - np.log1p(2 * sides))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _spread(width: float) -> Floats:
     """Return normal distributions around every value of the grid, one in each column."""
     weights = np.exp(-0.5 * (np.subtract.outer(LOG_EXCESS, LOG_EXCESS) / width) ** 2)
     return np.asarray(weights / weights.sum(axis=0))
 
 
-def _prior(transitivity: float) -> Floats:
+def _prior(transitivity: float, *, by_label: bool = False) -> Floats:
     """Return the prior, given the transitivity of a graph without excess."""
     sparse = math.exp(-((transitivity / DENSE) ** 2))
     around = max(AROUND * sparse, NARROW)
-    density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
+    if by_label:
+        apart = LOG_EXCESS - math.log1p(USUAL_BY_LABEL * sparse)
+        above = max(ABOVE_BY_LABEL * sparse, NARROW)
+        density = (1 + (apart / np.where(apart < 0, around, above)) ** 2) ** -TAIL_BY_LABEL
+    else:
+        density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
     none = LOG_EXCESS < NEXT_TO_NONE
     return (1 - TRIANGLE_FREE) * density / density.sum() + TRIANGLE_FREE * none / none.sum()
 
@@ -123,7 +132,14 @@ class Clustering:
         return math.exp(LOG_EXCESS[min(index, LOG_EXCESS.size - 1)])
 
     def measured(
-        self, noisy: int, plain: Unclustered, *, epsilon: float, cap: Cap | None = None
+        self,
+        noisy: int,
+        plain: Unclustered,
+        *,
+        epsilon: float,
+        cap: Cap | None = None,
+        sampled: float = 1.0,
+        by_label: bool = False,
     ) -> Clustering:
         """Update with a noisy number of triangles.
 
@@ -135,12 +151,17 @@ class Clustering:
             What the count spent.
         cap
             What it was limited to. None: all triangles, by the ladder mechanism.
+        sampled
+            The share of edges whose triangles were counted, where there is no cap.
+        by_label
+            Whether the graph without excess has blocks of public labels, which bring most
+            triangles.
         """
         if plain.wedges == 0:
             return self
         expected = max(plain.triangles, 1 / 3)
         transitivity = min(3 * expected / plain.wedges, 1.0)
-        belief = prior = _prior(transitivity)
+        belief = prior = _prior(transitivity, by_label=by_label)
         if self.unclustered is not None:
             moved = REMEMBERED * math.log(transitivity / self.unclustered)
             shifted = np.interp(LOG_EXCESS + moved, LOG_EXCESS, self.belief)
@@ -148,20 +169,23 @@ class Clustering:
             belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ shifted) + FORGOTTEN * prior
         triangles = expected * np.exp(LOG_EXCESS)[:, None]
         if cap is None:
-            largest = max(plain.second_largest_degree, 2)
+            largest = max(sampled * plain.second_largest_degree, 2)
             reach = np.exp(np.linspace(0, math.log(largest), REACHES))[None, :]
             log_likelihood = ladder_log_likelihood(
-                noisy, triangles, reach, nodes=plain.nodes, epsilon=epsilon
+                noisy, sampled**3 * triangles, reach, nodes=plain.nodes, epsilon=epsilon
             )
         else:
             log_likelihood = -epsilon / cap.sensitivity * np.abs(noisy - cap.share * triangles)
         likelihood = np.exp(log_likelihood - log_likelihood.max()).sum(axis=1)
-        belief = np.maximum(belief * (_spread(ONE_STEP) @ likelihood), 1e-300)
+        step = ONE_STEP_BY_LABEL if by_label else ONE_STEP
+        belief = np.maximum(belief * (_spread(step) @ likelihood), 1e-300)
         # Rounded, so that the last bits of a product don't matter when a release is made again.
         belief = np.round(belief / belief.sum(), ROUNDING)
         return Clustering(belief / belief.sum(), 3 * expected / plain.wedges)
 
-    def target(self, transitivity: float, *, kept: float, steady: float) -> float | None:
+    def target(
+        self, transitivity: float, *, kept: float, steady: float, by_label: bool = False
+    ) -> float | None:
         """Return the transitivity that a graph should have, None if nothing is known.
 
         Parameters
@@ -173,10 +197,14 @@ class Clustering:
             swapped into it.
         steady
             0: the target follows the degrees of the timestamp; 1: it stays until the next count.
+        by_label
+            Whether the graph has blocks of public labels.
         """
         if self.unclustered is None:
             return None
         excess, steady = self.excess, max(steady, REMEMBERED)
+        if by_label and math.log(excess) > NEXT_TO_NONE:
+            excess = max(excess, LEAST_BY_LABEL)
         now = transitivity / (1 + kept**3 * (excess - 1))
         level = self.unclustered if now == 0 else now ** (1 - steady) * self.unclustered**steady
         return min(excess * level, 1.0)

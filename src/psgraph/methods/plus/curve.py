@@ -20,15 +20,17 @@ from psgraph._runtime.arrays import Floats, Integers
 from psgraph._runtime.jit import kernel
 from psgraph.methods.plus.grid import Grid, degree_grid, log_likelihood, thresholds
 
-__all__ = ["DegreeCurve", "cholesky", "fit_curve", "gram", "solve"]
+__all__ = ["ALIKE", "ON_A_SIDE", "DegreeCurve", "cholesky", "fit_curve", "gram", "solve"]
 
 SMOOTHNESS = (3.0, 12.0)  # τ, tried in turn
 ROUNDING = 6  # decimals of the log-density kept, so that the last bits of a solver don't matter
 NEWTON_STEPS = 8
 LONGEST_STEP = 6.0
 SMALLEST_GAIN = 0.1  # in log-likelihood
-RESOLVED = 2.0  # standard deviations, and
-FEWEST = 4.0  # nodes: a point of the curve below either is not used
+ALIKE = 2.0, 4.0  # standard deviations, and nodes: a point of the curve below either is not used
+# Where edges have two sides there is half as much signal under the same noise: estimates of single
+# nodes say less, and the fitted tail is the better guess.
+ON_A_SIDE = 1.0, 2.0
 NEGLIGIBLE = 1e-9  # at the ends of a row of a product
 
 
@@ -39,7 +41,8 @@ class DegreeCurve:
     Attributes
     ----------
     nodes
-        The number of nodes it was fitted to, which defines the grid.
+        One more than the largest degree that a node can have, which defines the grid: the number of
+        nodes, unless edges lead to another side.
     log_density
         θ per cell, up to a constant.
     shares
@@ -65,6 +68,9 @@ def fit_curve(
     mean_degree: float,
     mean_variance: float,
     before: DegreeCurve | None,
+    largest: int | None = None,
+    alike: tuple[Integers, float] | None = None,
+    resolved: tuple[float, float] = ALIKE,
 ) -> DegreeCurve:
     """Fit the degree distribution to noisy degrees, the filtered curve and the mean degree.
 
@@ -75,16 +81,22 @@ def fit_curve(
     curve, curve_variance
         The filtered shares of nodes at `thresholds`; an infinite variance means not measured.
     mean_degree, mean_variance
-        Twice the edges per node, as released.
+        The edge ends per node, as released.
     before
         The last fit, where the search begins.
+    largest
+        The largest degree that a node can have; by default that of a node joined to all others.
+    alike
+        Noisy degrees that seem to have the same distribution, and how much one of them counts.
+    resolved
+        How many standard deviations and how many nodes a point of the curve needs to be used.
 
     Complexity: at most 16 Newton steps of O(U·G²) with U ≤ about a thousand groups of noisy
     degrees and G ≤ about 250 cells, whatever the number of nodes.
     """
-    nodes = noisy.size
+    nodes = noisy.size if largest is None else largest + 1
     grid = degree_grid(nodes)
-    values, counts = _grouped(noisy, scale, nodes)
+    values, counts = _grouped(noisy, scale, nodes, alike)
     problem = CurveProblem(
         grid, values, counts, scale, curve, curve_variance, mean_degree, mean_variance
     )
@@ -92,16 +104,23 @@ def fit_curve(
     for smoothness in SMOOTHNESS[1:]:
         best = problem.better(best, smoothness)
     theta = np.round(best.theta - best.theta.max(), ROUNDING)
-    return DegreeCurve(nodes, theta, problem.resolved_shares(theta, best.factor))
+    shares = problem.resolved_shares(theta, best.factor, *resolved)
+    return DegreeCurve(nodes, theta, shares)
 
 
-def _grouped(noisy: Integers, scale: float, nodes: int) -> tuple[Floats, Floats]:
+def _grouped(
+    noisy: Integers, scale: float, nodes: int, alike: tuple[Integers, float] | None = None
+) -> tuple[Floats, Floats]:
     """Merge noisy degrees that say nearly the same into groups: their means and sizes.
 
     All values below 0 have the same likelihood up to a constant, and so have those beyond n − 1.
     Others are merged where they differ by far less than the noise and than a cell.
     """
-    all_counts = np.bincount(np.clip(noisy, 0, max(nodes - 1, 2)))
+    most = max(nodes - 1, 2)
+    all_counts = np.bincount(np.clip(noisy, 0, most))
+    if alike is not None:
+        both = np.clip(np.concatenate([noisy, alike[0]]), 0, most)
+        all_counts = np.bincount(both, np.repeat([1.0, alike[1]], [noisy.size, alike[0].size]))
     values = np.flatnonzero(all_counts)
     counts = all_counts[values]
     width = np.maximum(1, np.maximum(scale / 16, values / 200).astype(np.int64))
@@ -320,7 +339,9 @@ class CurveProblem:
         other = self.solve(known.theta, smoothness)
         return other if other.log_evidence > known.log_evidence else known
 
-    def resolved_shares(self, theta: Floats, factor: Floats) -> Floats:
+    def resolved_shares(
+        self, theta: Floats, factor: Floats, deviations: float, fewest: float
+    ) -> Floats:
         """Return c_1, …, c_{k*}: the curve of the population up to the last point that is known."""
         at = self.moments(theta)
         _, curve, _ = self.sensitivities(at)
@@ -328,7 +349,7 @@ class CurveProblem:
         deviation = np.sqrt(np.maximum(spread, 0) + 0.05 / self.nodes**2)
         edges = np.concatenate([self.grid.low, self.grid.high[-1:]])
         tail = np.concatenate([np.cumsum(at.population[::-1])[::-1], [0.0]])
-        enough = tail[self.cells] > np.maximum(RESOLVED * deviation, FEWEST / self.nodes)
+        enough = tail[self.cells] > np.maximum(deviations * deviation, fewest / self.nodes)
         run = int(np.argmin(enough)) if not enough.all() else enough.size
         last = int(self.thresholds[run - 1]) if run else 0
         return np.interp(np.arange(1, last + 1), edges, tail)

@@ -1,54 +1,52 @@
 """From released sizes to a wanted degree for every node: one timestamp's worth.
 
 Edge count, degree curve, node filter and wanted degrees in the order in which they build on each
-other. `measure` needs the result for the queries about structure, `update` needs it again.
-
-Which nodes are large comes from the nodes, how many are large from the curve: nodes are ranked by
-their filtered degrees, and rank r gets the degree that the fitted curve has at rank r. Beyond the
-last point of the curve that is known, nodes keep their own estimates. The sum is then brought to
-twice the edge count.
+other, for each side of the edges. `measure` needs the result for the queries about structure,
+`update` needs it again.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psgraph._runtime.arrays import Floats, Integers, Labels, read_only
-from psgraph._runtime.kernels import sorting_order
-from psgraph.graph.kind import UNDIRECTED
-from psgraph.methods.plus.curve import DegreeCurve, fit_curve
+from psgraph._runtime.arrays import Floats
+from psgraph.methods.plus.coupling import aligned, coupled_levels, coupling, pooled
 from psgraph.methods.plus.jumps import Verdict, judge, prior_state
-from psgraph.methods.plus.mixing import degree_classes
-from psgraph.methods.plus.nodes import Nodes, measured_nodes
-from psgraph.methods.plus.schedule import Mode, next_mode, top_count
-from psgraph.methods.plus.state import PlusState, Purpose, SizeReadings
+from psgraph.methods.plus.modes import next_mode
+from psgraph.methods.plus.owners import Owners, next_owners
+from psgraph.methods.plus.readings import KindReadings, OwnedReadings, Purpose, SizeReadings
+from psgraph.methods.plus.shares import KindShares, Mode, OwnerShares
+from psgraph.methods.plus.sides import (
+    OTHER_SIDE,
+    FilteredSide,
+    SideFilter,
+    SideStep,
+    curve_track,
+    noisy_degrees,
+)
+from psgraph.methods.plus.state import RECIPROCITY, AnyState, OwnedState, SidedState
 from psgraph.methods.plus.tracking import Track, laplace_variance
 
 __all__ = [
     "DegreeStep",
     "degree_step",
-    "exact_sum",
     "kept_share",
     "kept_share_track",
-    "ranked",
     "steadiness",
-    "wanted_degrees",
 ]
 
 CLEARLY_KEPT = 1.5  # standard deviations
 MOSTLY_NEW = 0.5  # where no more edges than this stay, nothing is done to keep them
-SURE, UNSURE = 1.1, 1.4  # how far the excess of the largest nodes may be stretched
-DENSE = 0.02  # above this density the sum is corrected from 3 % on, otherwise from 25 %
-ROUNDS = 50
-ROUNDING = 6  # decimals; estimates that are mathematically equal must be ties
-TIE_BITS = 11  # of the random number that orders ties
-MOST_DEGREE = 2.0**31  # no node has more, and the keys of ranks still fit into 63 bits
-MOST_NOISE = 64  # scales of Laplace noise
+ALIGNMENTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the orders of the two sides, tried in turn
+FEW_MORE, ROOM = 1.2, 1.1  # how many more nodes may have an edge, and edges be reciprocated
+MOST_OWNERS = 1 << 30  # or rows of flows, of a timestamp
+UNCLEAR = 0.2  # a smaller change of the edge count (log scale) leaves a fitted curve as it is
+USUAL_RECIPROCITY = 0.25  # how far reciprocity drifts, relative to the whole range
 
 
 @dataclass(frozen=True)
@@ -59,36 +57,29 @@ class DegreeStep:
     ----------
     prior
         The state before, as far as it still holds after a jump of the edge count.
-    order
-        Positions from the largest estimated degree to the smallest.
-    numbers
-        A random number for every node that stays with it, below 2⁵².
-    wanted
-        The degree that every node should have; the sum is 2·`edge_count` wherever possible.
+    sides
+        One, if the ends of edges are alike; the wanted degrees then add up to 2·`edge_count`
+        wherever possible. Otherwise two, each of which adds up to `edge_count`.
+    owners
+        What is known of owners, where they are counted in the place of edges.
+    active, reciprocity
+        As in `SidedState`; of directed graphs.
     """
 
-    prior: PlusState | None
+    prior: AnyState | None
     edges_per_node: Track
     persistence: Track
     edge_count: int
-    curve_track: Track
-    curve: DegreeCurve | None
-    nodes: Nodes
-    order: Integers
-    numbers: NDArray[np.uint64]
-    wanted: Integers
+    sides: tuple[SideStep, ...]
+    active: Track
+    reciprocity: Track
     mode: Mode
-    new_share: float
-
-    @cached_property
-    def classes(self) -> Labels:
-        """The degree class of every node."""
-        return degree_classes(self.wanted)
+    owners: Owners | None = None
 
 
 @lru_cache(maxsize=1)  # `measure` and the `update` that follows take the same step
 def degree_step(
-    state: PlusState | None, sizes: SizeReadings, *, resets: bool, use_curve: bool
+    state: AnyState | None, sizes: SizeReadings, *, resets: bool, use_curve: bool
 ) -> DegreeStep:
     """Estimate edge count and degrees from the size readings and the past.
 
@@ -104,84 +95,77 @@ def degree_step(
     stale = max(verdict.size, 0.0 if state is None else state.jumps.stale)
     state = prior_state(state, verdict, sizes.shares)
     per_node = _edges_per_node(state, sizes)
-    edge_count = _edge_count(per_node, nodes_now)
-    curve_track = _curve_track(state, sizes)
-    curve = None if state is None else state.curve
-    before = Nodes.start() if state is None else state.nodes
-    nodes = before.joined(sizes.roster, sizes.random(Purpose.NEW_NODES))
-    mode: Mode = "undecided" if state is None else state.mode
-    new_share = 0.0 if state is None else state.new_share
+    owners = _owners(state, sizes, per_node)
+    edge_count = _edge_count(per_node, sizes, owners)
+    used = edge_count if owners is None else owners.used
+    each = 1.0 if owners is None else owners.used_mean
     kept_track = kept_share_track(state, sizes, verdict)
-    scale = None
-    noisy_degrees = _noisy_degrees(sizes)
-    if noisy_degrees is not None and nodes_now:
-        scale = float(2 / sizes.shares.nodes)
-        curve = fit_curve(
-            noisy_degrees,
-            scale=scale,
-            curve=curve_track.level,
-            curve_variance=curve_track.variance,
-            mean_degree=2 * edge_count / nodes_now,
-            mean_variance=4 * float(per_node.variance[0]) + 1e-12,
-            before=curve,
-        )
-        timestamp = sizes.shares.timestamp
-        was_measured = nodes.measured
-        steps = timestamp - nodes.released
-        nodes = measured_nodes(
-            nodes,
-            noisy_degrees,
-            scale=scale,
-            timestamp=timestamp,
-            curve=curve,
-            resets=resets,
-            jump=0.0 if verdict.kind == "back" else stale,
-            learns=verdict.restless or not stale,
-        )
-        estimates = nodes.degrees
-        largest = ranked(estimates, nodes.ties[:nodes_now])[: top_count(nodes_now)]
-        if was_measured.any():
-            share = _energy(estimates[largest], ~was_measured[largest])
-            new_share = 0.5 * new_share + 0.5 * share / steps
+    filter_side = SideFilter(
+        sizes,
+        edge_count=used,
+        relative_variance=each**2 * float(per_node.variance[0]),
+        resets=resets,
+        jump=0.0 if verdict.kind == "back" else stale,
+        learns=verdict.restless or not stale,
+    )
+    before = [None] * sizes.kind.sides if state is None else state.sides
+    tracks = [
+        curve_track(side, readings, sizes)
+        for side, readings in zip(before, sizes.sides, strict=True)
+    ]
+    believed, same = tracks, 0.0
+    if sizes.kind.directed and owners is None:
+        *believed, same = pooled(*tracks)
+    sides = [
+        filter_side(before[number], number, tracks[number], believed[number], same)
+        for number in range(sizes.kind.sides)
+    ]
+    mode: Mode = "undecided" if state is None else state.mode
+    if any(side.largest is not None for side in sides):
         mode = next_mode(
             mode,
-            top=estimates[largest],
-            drift=nodes.drift,
-            new_share=new_share,
+            [side.largest for side in sides if side.largest is not None],
             node_window=sizes.shares.node_window,
             window=sizes.shares.window,
             kept=(float(kept_track.level[0]), float(kept_track.variance[0])),
+            moved=max(side.moved for side in sizes.sides if side.noisy_degrees is not None),
         )
-    estimates = nodes.degrees
+    left_out = 1.0 if owners is None else max(edge_count, 1) / max(used, 1)
+    active, reciprocity = _dyad_tracks(state, sizes, used, left_out)
     steady = steadiness(kept_share(kept_track))
-    ties = nodes.ties[:nodes_now]
-    order = ranked(_steadied(state, nodes, estimates, steady), ties)
-    shares = curve.shares if use_curve and curve is not None else np.zeros(0)
-    wanted = wanted_degrees(
-        estimates,
-        order,
-        shares=shares,
-        edge_count=edge_count,
-        sure_scale=scale,
-        rng=sizes.random(Purpose.WANTED_DEGREES),
-    )
+    estimates = [side.steadied(steady) for side in sides]
+    growth = [_growth(side.fitted_edges, used, per_node) for side in sides]
+
+    def wanted(ranks: Sequence[Floats]) -> list[SideStep]:
+        ties = sides[0].ties
+        return [
+            side.step(rank, ties, sizes, edge_count, number, growth[number], use_curve, left_out)
+            for number, (side, rank) in enumerate(zip(sides, ranks, strict=True))
+        ]
+
+    if owners is not None and isinstance(sizes, OwnedReadings) and sizes.owner_side is not None:
+        steps = _owned(sides, estimates, owners, reciprocity, edge_count, sizes, wanted)
+    elif sizes.kind.directed and not sizes.kind.flows:
+        steps = _coupled(sides, estimates, active, reciprocity, edge_count, wanted)
+    else:
+        steps = wanted(estimates)
     return DegreeStep(
         prior=state,
         edges_per_node=per_node,
         persistence=kept_track,
         edge_count=edge_count,
-        curve_track=curve_track,
-        curve=curve,
-        nodes=nodes,
-        order=order,
-        numbers=(ties.astype(np.float64) * 2.0**52).astype(np.uint64),
-        wanted=read_only(wanted),  # as it comes out of a ledger: see `PlusState`
+        sides=tuple(steps),
+        active=active,
+        reciprocity=reciprocity,
         mode=mode,
-        new_share=new_share,
+        owners=owners,
     )
 
 
-def kept_share_track(state: PlusState | None, sizes: SizeReadings, verdict: Verdict) -> Track:
+# ---- shares of edges that stay, of active nodes and of reciprocated edges
+
+
+def kept_share_track(state: AnyState | None, sizes: SizeReadings, verdict: Verdict) -> Track:
     """Return the filtered share κ of edges that stay; it starts at 0, as nothing is known.
 
     Where the edge count fell or came back, a count of edges kept says nothing about other times.
@@ -189,10 +173,10 @@ def kept_share_track(state: PlusState | None, sizes: SizeReadings, verdict: Verd
     if state is None:
         return Track.start(0.0, variance=0.08, drift=0.0025)
     fell = verdict.kind in ("fall", "back")
-    if sizes.noisy_kept_edges is None or state.edge_count == 0 or fell:
+    if sizes.noisy_kept_edges is None or state.used == 0 or fell:
         return state.persistence
-    noise = laplace_variance(float(1 / sizes.shares.persistence)) / state.edge_count**2
-    observed = np.array([sizes.noisy_kept_edges / state.edge_count])
+    noise = laplace_variance(float(1 / sizes.shares.persistence)) / state.used**2
+    observed = np.array([sizes.noisy_kept_edges / state.used])
     return state.persistence.observe(observed, noise, np.ones(1)).clipped(0.0, 1.0)
 
 
@@ -215,226 +199,198 @@ def steadiness(share: float) -> float:
     return max(0.0, (share - MOSTLY_NEW) / (1 - MOSTLY_NEW))
 
 
-def _edges_per_node(state: PlusState | None, sizes: SizeReadings) -> Track:
+def _dyad_tracks(
+    state: AnyState | None, sizes: SizeReadings, edge_count: int, left_out: float
+) -> tuple[Track, Track]:
+    """The filtered shares of active nodes, and of edges whose reverse is there as well.
+
+    Where only some edges are used, the reverse of an edge is used as often as any other.
+    """
+    active, reciprocity = Track.unseen(1, drift=0.0025), RECIPROCITY
+    if isinstance(state, SidedState):
+        active, reciprocity = state.active, state.reciprocity
+    if not isinstance(sizes, KindReadings) or not isinstance(sizes.shares, KindShares):
+        return active, reciprocity
+    nodes, scale = len(sizes.roster), np.full(1, USUAL_RECIPROCITY)
+    if sizes.noisy_active_nodes is not None and nodes:
+        noise = laplace_variance(float(2 / sizes.shares.active)) / nodes**2
+        observed = np.array([sizes.noisy_active_nodes / nodes])
+        active = active.observe(observed, noise, scale).clipped(0.0, 1.0)
+    if sizes.noisy_reciprocated is not None and edge_count:
+        noise = laplace_variance(float(1 / sizes.shares.reciprocity)) * (2 / edge_count) ** 2
+        noise *= left_out**2
+        observed = np.array([2 * sizes.noisy_reciprocated / edge_count * left_out])
+        reciprocity = reciprocity.observe(observed, noise, scale).clipped(0.0, 1.0)
+    return active, reciprocity
+
+
+# ---- the edge count
+
+
+def _edges_per_node(state: AnyState | None, sizes: SizeReadings) -> Track:
     nodes = len(sizes.roster)
     if state is None:
         track, scale = Track.start(1.5, variance=1.0, drift=0.05), 1.0
     else:
         track = state.edges_per_node
-        scale = max(float(track.level[0]), 0.5) ** 2
+        scale = max(float(track.level[0]), sizes.shares.least_level) ** 2
     if nodes == 0:
         return track
     edges, noise = _measured_edges(sizes)
     observed = np.array([edges / nodes])
-    track = track.observe(observed, noise / nodes**2, np.array([scale]), most=(nodes - 1) / 2)
+    most = sizes.kind.pairs(*sizes.roster.sizes) / nodes
+    if isinstance(sizes, OwnedReadings) or sizes.kind.flows:
+        most = np.inf
+    track = track.observe(observed, noise / nodes**2, np.array([scale]), most=most)
     return track.clipped(0.5 / nodes, np.inf)
 
 
 def _measured_edges(sizes: SizeReadings) -> tuple[float, float]:
     """Return the noisy number of edges and its variance.
 
-    Noisy degrees add up to twice the number of edges as well. With few nodes their sum is the
-    better reading; the two are weighted by their precision.
+    Noisy degrees add up to the number of edge ends as well. With few nodes their sum is the better
+    reading; the two are weighted by their precision.
     """
-    noise, noisy_degrees = laplace_variance(float(1 / sizes.shares.edges)), _noisy_degrees(sizes)
-    if noisy_degrees is None:
-        return sizes.noisy_edge_count, noise
-    other = noisy_degrees.size * laplace_variance(float(2 / sizes.shares.nodes)) / 4
-    share = other / (noise + other)
-    halves = float(noisy_degrees.sum()) / 2
-    return share * sizes.noisy_edge_count + (1 - share) * halves, share * noise
-
-
-def _noisy_degrees(sizes: SizeReadings) -> Integers | None:
+    noise = laplace_variance(float(1 / sizes.shares.on_count))
+    if isinstance(sizes, OwnedReadings):
+        return _measured_owners(sizes, noise)
     if sizes.noisy_degrees is None:
+        return sizes.noisy_edge_count, noise
+    summed, other = _summed_degrees(sizes)
+    share = other / (noise + other)
+    return share * sizes.noisy_edge_count + (1 - share) * summed, share * noise
+
+
+def _measured_owners(sizes: OwnedReadings, noise: float) -> tuple[float, float]:
+    """Return the noisy number of owners and its variance; their classes add up to it as well."""
+    found, shares = sizes.noisy_owner_sizes, sizes.shares
+    if found is None or not isinstance(shares, OwnerShares):
+        return sizes.noisy_edge_count, noise
+    other = found.size * laplace_variance(float(1 / shares.on_sizes))
+    share = other / (noise + other)
+    return share * sizes.noisy_edge_count + (1 - share) * float(found.sum()), share * noise
+
+
+def _summed_degrees(sizes: SizeReadings) -> tuple[float, float]:
+    """Return the number of edges that noisy degrees add up to, and its variance."""
+    found = [noisy_degrees(side, sizes) for side in sizes.sides]
+    noise = laplace_variance(float(2 / sizes.shares.nodes))
+    (sums, counts) = zip(*((float(d.sum()), d.size) for d in found if d is not None), strict=True)
+    if len(counts) == 1:
+        return sums[0] / 2, counts[0] * noise / 4
+    total = sum(counts)  # each side counts all edges, the smaller one with less noise
+    weighted = sums[0] * counts[1] + sums[1] * counts[0]
+    return weighted / total, counts[0] * counts[1] * noise / total
+
+
+def _growth(fitted: int, edge_count: int, per_node: Track) -> float:
+    """By how much the number of edges has clearly grown since a curve was fitted: a factor."""
+    if not fitted or not edge_count:
+        return 1.0
+    apart = math.log(edge_count / fitted)
+    doubt = math.sqrt(float(per_node.variance[0])) / max(float(per_node.level[0]), 1e-9)
+    return math.exp(math.copysign(max(abs(apart) - UNCLEAR - 2 * doubt, 0.0), apart))
+
+
+def _owners(state: AnyState | None, sizes: SizeReadings, per_node: Track) -> Owners | None:
+    """What is known of owners after this timestamp, where they are counted."""
+    shares = sizes.shares
+    if not isinstance(sizes, OwnedReadings) or not isinstance(shares, OwnerShares):
         return None
-    scale = float(2 / sizes.shares.nodes)
-    return _believable(sizes.noisy_degrees, scale, most=len(sizes.roster))
-
-
-def _believable(noisy: Integers, scale: float, *, most: int) -> Integers:
-    """Limit noisy counts of 0 to `most` to what Laplace noise of a scale can explain.
-
-    A count beyond has a probability below e^−64. It would lead the estimators to numbers that they
-    can't represent, and tells nothing more than the limit does.
-    """
-    reach = math.ceil(MOST_NOISE * scale)
-    return np.clip(noisy, -reach, most + reach)
-
-
-def _edge_count(per_node: Track, nodes: int) -> int:
-    pairs = UNDIRECTED.pairs(nodes)
-    return round(min(max(float(per_node.level[0]) * nodes, min(1, pairs)), pairs))
-
-
-def _curve_track(state: PlusState | None, sizes: SizeReadings) -> Track:
-    track = Track.unseen(0, drift=1e-4) if state is None else state.curve_track
-    if sizes.noisy_curve is None or not sizes.noisy_curve.size:
-        return track
+    known = state.owners if isinstance(state, OwnedState) else Owners.start(sizes.at_most)
     nodes = len(sizes.roster)
-    track = track.widened(sizes.noisy_curve.size)
-    noise_scale = float(2 / sizes.shares.curve)
-    noisy_curve = _believable(sizes.noisy_curve, noise_scale, most=nodes)
-    scale = np.clip(track.level[: noisy_curve.size], 0.02, 1)
-    return track.observe(noisy_curve / nodes, laplace_variance(noise_scale) / nodes**2, scale)
+    if sizes.owner_side is not None:
+        most = len(sizes.roster.sides[sizes.owner_side])
+    else:
+        most = MOST_OWNERS
+    count = min(max(round(float(per_node.level[0]) * nodes), min(1, nodes)), most)
+    return next_owners(
+        known.with_count(count),
+        sizes.noisy_owner_sizes,
+        noisy_count=count,
+        epsilon=float(shares.on_sizes),
+    )
 
 
-def _steadied(state: PlusState | None, nodes: Nodes, estimates: Floats, most: float) -> Floats:
-    """Move estimates towards the degrees of the last graph, by `most` standard deviations.
-
-    Nodes whose estimates differ by less than their doubt are in no particular order. Ordering them
-    as in the last graph lets them keep their degrees, and with them their edges.
-    """
-    if state is None or most == 0 or not len(state.roster):
-        return estimates
-    before = state.degrees.astype(np.float64)
-    if state.roster is not nodes.roster:
-        there = state.roster.positions(nodes.roster.ids)
-        before = np.where(there >= 0, before[there], estimates)
-    variance = np.where(nodes.measured, nodes.variance[: estimates.size], nodes.fresh_mean)
-    doubt = most * np.sqrt(np.maximum(variance, 0.0))
-    return np.clip(before, estimates - doubt, estimates + doubt)
+def _edge_count(per_node: Track, sizes: SizeReadings, owners: Owners | None) -> int:
+    nodes, pairs = len(sizes.roster), sizes.kind.pairs(*sizes.roster.sizes)
+    edges = float(per_node.level[0]) * nodes if owners is None else owners.edges
+    most = MOST_OWNERS if sizes.kind.flows and pairs else pairs
+    return round(min(max(edges, min(1, pairs)), most))
 
 
-def _energy(degrees: Floats, chosen: NDArray[np.bool_]) -> float:
-    """Return the share of squared degrees that the chosen nodes have."""
-    total = float((degrees**2).sum())
-    return float((degrees[chosen] ** 2).sum()) / total if total > 0 else 0.0
+# ---- both degrees of a node
 
 
-# ---- wanted degrees
-
-
-def ranked(estimates: Floats, ties: NDArray[np.floating]) -> Integers:
-    """Return positions from the largest estimate to the smallest.
-
-    >>> ranked(np.array([1.0, 5.0, 1.0]), np.array([0.9, 0.1, 0.2]))
-    array([1, 2, 0])
-    """
-    rounded = np.rint(np.minimum(estimates, MOST_DEGREE) * 10.0**ROUNDING).astype(np.int64)
-    keys = rounded.max(initial=0) - rounded << TIE_BITS
-    return sorting_order(keys | (ties * 2.0**TIE_BITS).astype(np.int64))
-
-
-def wanted_degrees(
-    estimates: Floats,
-    order: Integers,
-    *,
-    shares: Floats,
+def _owned(
+    sides: list[FilteredSide],
+    estimates: list[Floats],
+    owners: Owners,
+    reciprocity: Track,
     edge_count: int,
-    sure_scale: float | None,
-    rng: np.random.Generator,
-) -> Integers:
-    """Return a degree for every node, with the sum 2·`edge_count` wherever that is possible.
+    sizes: OwnedReadings,
+    wanted: Callable[[Sequence[Floats]], list[SideStep]],
+) -> list[SideStep]:
+    """Return wanted degrees where the nodes of one side are owners.
 
-    Parameters
-    ----------
-    estimates, order
-        Filtered degrees, and positions from the largest to the smallest.
-    shares
-        c_1, …, c_{k*}: the share of nodes with at least k neighbours.
-    sure_scale
-        The scale of the noise on degrees measured at this timestamp, None if there was none.
-        The largest nodes are *sure* if it is small against their degrees.
+    Which node is which owner is made up: a random order that stays. In directed graphs it follows
+    the measured degrees of the other side as far as edges could not be reciprocated otherwise.
     """
-    nodes = estimates.size
-    if nodes < 2 or edge_count == 0:
-        return np.zeros(nodes, dtype=np.int64)
-    total = 2 * edge_count
-    sorted_degrees, top, sure = _by_rank(estimates[order], shares, total, sure_scale)
-    sorted_degrees = _shifted(sorted_degrees, total, fixed=top if sure else 0)
-    degrees = np.empty(nodes)
-    degrees[order] = sorted_degrees
-    whole = np.floor(degrees + rng.random(nodes)).astype(np.int64)
-    return exact_sum(np.clip(whole, 0, nodes - 1), total, rng)
+    side = sizes.owner_side
+    assert side is not None
+    step = wanted(estimates)[1 - side]
+    rng = sizes.random(Purpose.WANTED_DEGREES, side * OTHER_SIDE)
+    owned = owners.sizes(edge_count, sides[side].readings.largest)
+    rank = sides[side].ties.astype(np.float64)
+    made = sides[side].owned(rank, owned, edge_count, rng)
+    if sizes.kind.directed and rank.size:
+        least = ROOM * float(reciprocity.level[0]) * edge_count
+        by_degree = np.empty(rank.size)
+        by_degree[step.order] = np.linspace(1.0, 0.0, rank.size)
+        for strength in ALIGNMENTS[1:]:
+            if int(np.minimum(made.wanted, step.wanted).sum()) >= least:
+                break
+            mixed = (1 - strength) * rank + strength * by_degree
+            made = sides[side].owned(mixed, owned, edge_count, rng)
+    return [made, step] if side == 0 else [step, made]
 
 
-def _by_rank(
-    estimates: Floats, shares: Floats, total: int, sure_scale: float | None
-) -> tuple[Floats, int, bool]:
-    """Return degrees by rank, how many ranks keep their own estimate, and whether they are sure."""
-    nodes, known = estimates.size, min(shares.size, estimates.size - 1)
-    if known == 0:
-        weight = estimates.sum()
-        scaled = estimates * (total / weight) if weight > 0 else np.full(nodes, total / nodes)
-        return scaled, nodes, False
-    counts = np.clip(np.floor(nodes * shares[:known] + 0.5).astype(np.int64), 0, nodes)
-    # Rank r has as many neighbours as there are points of the curve at or above it.
-    steps = np.bincount(counts, minlength=nodes + 1)
-    degrees = (known - np.cumsum(steps)[:nodes]).astype(np.float64)
-    top = int(np.clip(np.rint(nodes * shares[known - 1]), 1, nodes))
-    excess = np.maximum(estimates[:top] - known, 0)
-    sure = sure_scale is not None and 10 * sure_scale < float(estimates[:top].mean())
-    limit = SURE if sure else UNSURE
-    missing = total - float(degrees[top:].sum()) - top * known
-    have = float(excess.sum())
-    if have > 0:
-        excess *= np.clip(missing / have, 1 / limit, limit)
-    degrees[:top] = known + excess
-    return degrees, top, sure
+def _coupled(
+    sides: list[FilteredSide],
+    estimates: list[Floats],
+    active: Track,
+    reciprocity: Track,
+    edge_count: int,
+    wanted: Callable[[Sequence[Floats]], list[SideStep]],
+) -> list[SideStep]:
+    """Return wanted degrees of nodes that were ordered by both of their degrees.
 
-
-def _shifted(degrees: Floats, total: int, *, fixed: int) -> Floats:
-    """Move the log-odds of being connected by a constant until the sum is right.
-
-    The first `fixed` ranks are left alone unless they hold nearly everything.
+    The two orders are aligned until no more nodes have an edge than should, and until as many
+    edges can be reciprocated as should be.
     """
-    nodes = degrees.size
-    degrees = np.clip(degrees, 0, nodes - 1)
-    tolerance = 0.03 if total > 2 * DENSE * UNDIRECTED.pairs(nodes) else 0.25
-    if abs(float(degrees.sum()) - total) <= tolerance * total:
-        return degrees
-    if fixed == nodes or float(degrees[:fixed].sum()) >= 0.9 * total:
-        fixed = 0
-    chance = np.clip(degrees[fixed:] / (nodes - 1), 0, 1 - 0.5 / nodes)
-    wanted = total - float(degrees[:fixed].sum())
-    low, high = -12.0, 12.0
-    for _ in range(ROUNDS):
-        middle = (low + high) / 2
-        odds = chance * np.exp(middle)
-        if (nodes - 1) * float((odds / (1 - chance + odds)).sum()) < wanted:
-            low = middle
-        else:
-            high = middle
-    odds = chance * np.exp((low + high) / 2)
-    return np.concatenate([degrees[:fixed], (nodes - 1) * odds / (1 - chance + odds)])
-
-
-def exact_sum(degrees: Integers, total: int, rng: np.random.Generator) -> Integers:
-    """Add or remove single neighbours by systematic sampling until the sum is `total`.
-
-    A node gains in proportion to its degree and loses in proportion to its degree − 1, so that
-    none drops to 0 unless it must. If the sum is then odd, the largest degree loses one.
-
-    >>> exact_sum(np.array([3, 1, 1, 0]), 8, np.random.default_rng(1)).sum()
-    np.int64(8)
-    """
-    degrees = degrees.copy()
-    most = degrees.size - 1
-    for _ in range(ROUNDS):
-        missing = total - int(degrees.sum())
-        if missing == 0:
+    one, other = sides
+    if one.curve is None or other.curve is None or not estimates[0].size:
+        return wanted(estimates)
+    share = float(reciprocity.level[0])
+    doubts = [
+        np.where(side.nodes.measured, side.nodes.variance[: estimate.size], np.inf)
+        for side, estimate in zip(sides, estimates, strict=True)
+    ]
+    joint = coupling(
+        (one.curve, other.curve),
+        estimates,
+        doubts,
+        active=(float(active.level[0]), float(active.variance[0])),
+        reciprocity=share,
+    )
+    levels = coupled_levels(joint, estimates, doubts)
+    idle = float(joint.joint[0, 0])
+    for strength in ALIGNMENTS:
+        steps = wanted(aligned(levels, strength))
+        first, second = (step.wanted for step in steps)
+        neither = np.count_nonzero((first == 0) & (second == 0)) / first.size
+        possible = int(np.minimum(first, second).sum())
+        few = 1 - neither <= FEW_MORE * (1 - idle)
+        if few and possible >= ROOM * share * edge_count:
             break
-        if missing > 0:
-            room = most - degrees
-            weights = np.where(room > 0, degrees, 0)
-            weights = weights if weights.any() else (room > 0).astype(np.int64)
-            degrees += np.minimum(_systematic(weights, missing, rng), room)
-        else:
-            weights = np.maximum(degrees - 1, 0)
-            weights = weights if weights.any() else degrees
-            degrees -= np.minimum(_systematic(weights, -missing, rng), degrees)
-    if int(degrees.sum()) % 2:
-        degrees[np.argmax(degrees)] -= 1
-    return degrees
-
-
-def _systematic(weights: Integers, count: int, rng: np.random.Generator) -> Integers:
-    """Draw `count` items in proportion to their weights, evenly spread; how often each came up."""
-    ends = np.cumsum(weights)
-    if not ends.size or ends[-1] == 0:
-        return np.zeros(weights.size, dtype=np.int64)
-    points = np.floor(ends * (count / ends[-1]) - rng.random()) + 1
-    points = np.clip(points, 0, count).astype(np.int64)
-    points[-1] = count
-    return np.diff(points, prepend=0)
+    return steps

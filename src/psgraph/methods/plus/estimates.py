@@ -7,8 +7,10 @@ forgotten.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 
@@ -25,23 +27,39 @@ from psgraph.methods.plus.communities import (
 )
 from psgraph.methods.plus.degrees import DegreeStep, kept_share, steadiness
 from psgraph.methods.plus.hubs import HubRows, NoisyHubs, advance, hub_count
+from psgraph.methods.plus.label_blocks import LabelBlocks, by_chance
 from psgraph.methods.plus.mixing import CELLS, Mixing, class_mixing
-from psgraph.methods.plus.realisation import Target, realise
-from psgraph.methods.plus.state import (
-    Jumps,
+from psgraph.methods.plus.readings import (
+    KindReadings,
+    OwnedReadings,
     PlusMeasurement,
-    PlusState,
     Purpose,
     SizeReadings,
     StructureReadings,
+    WeightedMeasurement,
 )
-from psgraph.methods.plus.synthesis import target_of
+from psgraph.methods.plus.realisation import Target, realise
+from psgraph.methods.plus.shares import KindShares
+from psgraph.methods.plus.sides import SideStep
+from psgraph.methods.plus.state import (
+    AnyState,
+    Jumps,
+    OwnedState,
+    PlusState,
+    Side,
+    SidedState,
+    WeightedState,
+    label_book,
+)
+from psgraph.methods.plus.synthesis import in_parts, target_of
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import (
     count_triangles,
     second_largest_degree,
     wedge_count,
 )
+from psgraph.methods.plus.unclustered import expected_unclustered
+from psgraph.methods.plus.weights import Weights, next_weights
 
 __all__ = ["next_state"]
 
@@ -49,61 +67,201 @@ REHEARSALS = 4
 MANY_EDGES = 100_000  # from here on one rehearsal says enough: they hardly differ
 
 
-def next_state(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
+def next_state(state: AnyState | None, measurement: PlusMeasurement, step: DegreeStep) -> AnyState:
     """Return the state after a timestamp."""
+    weights = _next_weights(state, measurement, step)
+    if measurement.sizes.kind.sides == 2:
+        return _sided_state(measurement, step, weights)
+    after = _undirected_state(measurement, step)
+    if weights is None:
+        return after
+    plain = {field.name: getattr(after, field.name) for field in fields(PlusState)}
+    return WeightedState(**plain, weights=weights)
+
+
+def _next_weights(
+    state: AnyState | None, measurement: PlusMeasurement, step: DegreeStep
+) -> Weights | None:
+    """What is known of weights, where edges carry any."""
+    sizes, shares = measurement.sizes, measurement.sizes.shares
+    if not isinstance(measurement, WeightedMeasurement):
+        return None
+    assert isinstance(sizes, KindReadings)
+    assert isinstance(shares, KindShares)
+    assert sizes.largest_weight is not None
+    before = None if state is None else state.known_weights
+    return next_weights(
+        Weights.start(sizes.largest_weight) if before is None else before,
+        noisy_classes=measurement.noisy_weights,
+        noisy_same=sizes.noisy_kept_weights,
+        edges=step.edge_count,
+        edges_before=0 if state is None else state.edge_count,
+        epsilon=float(shares.weights),
+        epsilon_same=float(shares.kept_weights),
+    )
+
+
+def _sided_state(
+    measurement: PlusMeasurement, step: DegreeStep, weights: Weights | None
+) -> SidedState:
+    """Return the state of directed or two-sided graphs."""
+    state, sizes = step.prior, measurement.sizes
+    assert state is None or isinstance(state, SidedState)
+    one, other = (
+        Side(
+            side.curve_track,
+            side.curve,
+            side.nodes,
+            side.wanted,
+            side.new_share,
+            side.fitted_edges,
+        )
+        for side in step.sides
+    )
+    make: Callable[..., SidedState] = SidedState
+    if isinstance(sizes, OwnedReadings):
+        assert step.owners is not None
+        make = partial(OwnedState, owners=step.owners, owner_side=sizes.owner_side)
+    return make(
+        pairs=sizes.kind.name,
+        roster=sizes.roster,
+        edge_count=step.edge_count,
+        edges_per_node=step.edges_per_node,
+        persistence=step.persistence,
+        sides=(one, other),
+        mixing=_mixing_track(
+            state,
+            step.edge_count if step.owners is None else step.owners.used,
+            sizes,
+            measurement.structure,
+        ),
+        active=step.active,
+        reciprocity=step.reciprocity,
+        block_seed=_block_seed(state, step, sizes),
+        mode=step.mode,
+        opened=sizes.shares.timestamp if sizes.shares.opens or state is None else state.opened,
+        jumps=Jumps() if state is None else state.jumps,
+        before_fall=None if state is None else state.before_fall,
+        weights=weights,
+        flows=sizes.kind.flows,
+    )
+
+
+def _block_seed(state: AnyState | None, step: DegreeStep, sizes: SizeReadings) -> int:
+    """How blocks are rounded: where edges stay, as at the timestamp before."""
+    stays = steadiness(kept_share(step.persistence)) > 0
+    return state.block_seed if state is not None and stays else sizes.seed
+
+
+def _undirected_state(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
     after = _without_clustering(measurement, step)
     if measurement.structure.noisy_triangles is None:
         return after
     with phase("clustering"):
-        plain = realise(target_of(after), rng=measurement.sizes.random(Purpose.PLAIN_GRAPH))
+        if in_parts(after):
+            plain = expected_unclustered(target_of(after))
+        else:
+            plain = _plain_graph(after, measurement.sizes)
         return replace(after, clustering=_measured_clustering(after, measurement, plain))
+
+
+def _plain_graph(state: PlusState, sizes: SizeReadings) -> Unclustered:
+    """Draw a graph with the degrees and mixing of a state, without old edges or swaps."""
+    nodes = len(state.roster)
+    graph = realise(target_of(state), rng=sizes.random(Purpose.PLAIN_GRAPH))
+    return Unclustered(
+        nodes,
+        wedge_count(graph, nodes),
+        count_triangles(graph, nodes),
+        second_largest_degree(graph, nodes),
+    )
 
 
 def _without_clustering(measurement: PlusMeasurement, step: DegreeStep) -> PlusState:
     """Return the state after a timestamp, with what was known of clustering before it."""
-    state = step.prior
+    state, (side,) = step.prior, step.sides
+    assert state is None or isinstance(state, PlusState)
     sizes, structure = measurement.sizes, measurement.structure
     kept = kept_share(step.persistence)
-    # Where edges stay, blocks are rounded in the same way from one timestamp to the next.
-    stays = state is not None and steadiness(kept) > 0
     with phase("mixing"):
         track = _mixing_track(state, step.edge_count, sizes, structure)
-        classes = step.classes if measurement.classes is None else measurement.classes
-        mixing = class_mixing(step.wanted, classes, track, step.edge_count)
-        rows = _hub_rows(state, sizes, structure, step, classes, mixing, kept)
+        classes = side.classes if measurement.classes is None else measurement.classes
+        mixing = class_mixing(side.wanted, classes, track, step.edge_count)
+        rows = _hub_rows(state, sizes, structure, side, classes, mixing, kept)
+        labels = _labels(state, measurement, step, side, classes, mixing)
+    known = state is not None and _used(state.labels) == _used(labels)
     after = PlusState(
         roster=sizes.roster,
         edge_count=step.edge_count,
         edges_per_node=step.edges_per_node,
         persistence=step.persistence,
-        curve_track=step.curve_track,
-        curve=step.curve,
-        nodes=step.nodes,
+        curve_track=side.curve_track,
+        curve=side.curve,
+        nodes=side.nodes,
         mixing=track,
         hub_rows=rows,
-        block_seed=state.block_seed if state is not None and stays else sizes.seed,
-        clustering=Clustering.start() if state is None else state.clustering,
+        block_seed=_block_seed(state, step, sizes),
+        # What is believed about triangles belongs to graphs with or without blocks of labels.
+        clustering=state.clustering if state is not None and known else Clustering.start(),
         mode=step.mode,
-        new_share=step.new_share,
+        new_share=side.new_share,
         search=Search(),
-        degrees=step.wanted,
+        degrees=side.wanted,
         opened=sizes.shares.timestamp if sizes.shares.opens or state is None else state.opened,
         jumps=Jumps() if state is None else state.jumps,
         before_fall=None if state is None else state.before_fall,
+        labels=labels,
     )
 
     def plain() -> Target:
         return target_of(after)
 
     with phase("communities"):
-        return replace(after, search=_next_search(state, measurement, step, plain))
+        return replace(after, search=_next_search(state, measurement, side, plain))
+
+
+def _used(labels: LabelBlocks | None) -> bool:
+    return labels is not None and labels.used
+
+
+def _labels(
+    state: PlusState | None,
+    measurement: PlusMeasurement,
+    step: DegreeStep,
+    side: SideStep,
+    classes: Labels,
+    mixing: Mixing,
+) -> LabelBlocks | None:
+    """What is known about edges between public labels after this timestamp."""
+    sizes, readings = measurement.sizes, measurement.labels
+    book = label_book(state, sizes.roster)
+    if book is None:
+        return None
+    before = None if state is None else state.labels
+    known = LabelBlocks.start(book) if before is None else before
+    if readings is None:
+        return known
+    nodes = len(sizes.roster)
+    known = known.observed(
+        readings,
+        edges=step.edge_count,
+        edges_variance=float(step.edges_per_node.variance[0]) * nodes**2,
+        agreement=sizes.shares.agreement,
+        label_edges=sizes.shares.label_edges,
+    )
+    return known.decided(
+        by_chance(mixing, side.wanted, classes, book.codes(sizes.roster), book.count)
+    )
 
 
 def _mixing_track(
-    state: PlusState | None, edges: int, sizes: SizeReadings, structure: StructureReadings
+    state: AnyState | None, edges: int, sizes: SizeReadings, structure: StructureReadings
 ) -> Track:
     """The filtered share of edges in each pair of classes."""
-    track = Track.unseen(CELLS, drift=0.0025) if state is None else state.mixing
+    cells = CELLS
+    if sizes.kind.sides == 2 and isinstance(sizes, KindReadings):
+        cells = math.prod(sizes.class_counts)
+    track = Track.unseen(cells, drift=0.0025) if state is None else state.mixing
     if structure.noisy_class_edges is None or edges == 0:
         return track
     noise = laplace_variance(float(1 / sizes.shares.mixing)) / edges**2
@@ -115,7 +273,7 @@ def _hub_rows(
     state: PlusState | None,
     sizes: SizeReadings,
     structure: StructureReadings,
-    step: DegreeStep,
+    step: SideStep,
     classes: Labels,
     mixing: Mixing,
     kept: float,
@@ -139,33 +297,31 @@ def _hub_rows(
 
 
 def _measured_clustering(
-    state: PlusState, measurement: PlusMeasurement, plain: Edges
+    state: PlusState, measurement: PlusMeasurement, plain: Unclustered
 ) -> Clustering:
     """Update what is known of clustering with the measured triangles, if they were counted.
 
     They are compared with a `plain` graph: one that has the degrees and mixing of `state`, keeps
-    no edges and has not been swapped.
+    no edges and has not been swapped. Where graphs are drawn in parts its triangles are computed.
     """
     sizes, structure = measurement.sizes, measurement.structure
     if structure.noisy_triangles is None:
         return state.clustering
-    nodes = len(sizes.roster)
-    counts = Unclustered(
-        nodes,
-        wedge_count(plain, nodes),
-        count_triangles(plain, nodes),
-        second_largest_degree(plain, nodes),
-    )
     epsilon = float(sizes.shares.triangles)
     return state.clustering.measured(
-        structure.noisy_triangles, counts, epsilon=epsilon, cap=structure.cap
+        structure.noisy_triangles,
+        plain,
+        epsilon=epsilon,
+        cap=structure.cap,
+        sampled=1.0 if structure.sample is None else structure.sample.share,
+        by_label=state.labels_in_use is not None,
     )
 
 
 def _next_search(
     state: PlusState | None,
     measurement: PlusMeasurement,
-    step: DegreeStep,
+    step: SideStep,
     plain: Callable[[], Target],
 ) -> Search:
     """Return where the search stands after this timestamp.

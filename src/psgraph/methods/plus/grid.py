@@ -10,10 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers
+from psgraph.graph.kind import Kind
 
-__all__ = ["Grid", "degree_grid", "log_likelihood", "moments_inside", "thresholds"]
+__all__ = [
+    "Grid",
+    "degree_grid",
+    "log_likelihood",
+    "moments_inside",
+    "most_edges",
+    "thresholds",
+]
 
 FLAT = 0.05  # a cell this much narrower than the noise is one point
+
+
+MOST_ROWS = 1 << 20  # of flows at one node: more are not told apart
+
+
+def most_edges(kind: Kind, sizes: tuple[int, ...], side: int) -> int:
+    """Return the largest degree of a node on a side that estimates reckon with; of flows, rows.
+
+    >>> from psgraph.graph.kind import DIRECTED
+    >>> most_edges(DIRECTED, (5,), 0), most_edges(DIRECTED.with_flows(), (5,), 0)
+    (4, 1048576)
+    """
+    return MOST_ROWS if kind.flows else kind.largest_degree(*sizes, side=side)
 
 
 @lru_cache(maxsize=64)

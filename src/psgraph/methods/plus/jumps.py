@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
-import numpy as np
+from psgraph.methods.plus.modes import KNOWN_SHARE
+from psgraph.methods.plus.shares import Shares
+from psgraph.methods.plus.state import AnyState, Jumps, Movement
+from psgraph.methods.plus.tracking import laplace_variance
 
-from psgraph.methods.plus.mixing import CELLS
-from psgraph.methods.plus.nodes import Nodes
-from psgraph.methods.plus.schedule import Shares
-from psgraph.methods.plus.state import Jumps, Movement, PlusState
-from psgraph.methods.plus.tracking import Track, laplace_variance
-
-__all__ = ["Verdict", "judge", "prior_state"]
+__all__ = ["Verdict", "judge", "prior_state", "recounts"]
 
 CLEAR = 16.0  # squared standard deviations; Laplace noise exceeds 3 of them in 1.4 % of cases
 LEAST = 0.14  # a smaller change (15 %, on a log scale) is not worth a purchase
@@ -64,48 +63,76 @@ class Verdict:
         return self.kind in ("rise", "fall")
 
 
-def judge(state: PlusState | None, *, nodes: int, noisy_edges: int, shares: Shares) -> Verdict:
+def judge(state: AnyState | None, *, nodes: int, noisy_edges: int, shares: Shares) -> Verdict:
     """Compare the noisy edge count of a timestamp with what was known before it.
 
     Parameters
     ----------
     nodes
         The size of the public roster.
+    noisy_edges
+        The noisy edge count; that of owners where these are counted, and so below.
     shares
         Of this timestamp, for the noise of the edge count and its number.
     """
     if state is None or nodes == 0 or not len(state.roster):
         return Verdict()
-    noise = laplace_variance(float(1 / shares.edges))
+    noise = laplace_variance(float(1 / shares.on_count))
     deviation = math.sqrt(noise)
     track = state.edges_per_node
     level, timestamp, jumps = float(track.level[0]), shares.timestamp, state.jumps
     now = max(noisy_edges, deviation / 2, 1.0)
     factor = min(max(now / (level * nodes), 1 / MOST_FACTOR), MOST_FACTOR)
     drift = track.drift if timestamp > 1 else USUAL_DRIFT
-    usual = float(track.variance[0]) + noise / nodes**2 + drift * max(level, 0.5) ** 2
+    usual = (
+        float(track.variance[0]) + noise / nodes**2 + drift * max(level, shares.least_level) ** 2
+    )
     apart, grown = abs(math.log(factor)), abs(math.log(nodes / len(state.roster)))
     clear = (noisy_edges / nodes - level) ** 2 > CLEAR * usual and apart > LEAST
-    moved = grown > ROSTER and abs(noisy_edges - state.edge_count) >= 3 * deviation
+    moved = grown > ROSTER and abs(noisy_edges - state.counted) >= 3 * deviation
     if not (clear or moved):
         if jumps.waiting:
             return Verdict("confirmed", size=jumps.stale, buys=True)
         return Verdict()
     size = max(apart if clear else 0.0, grown if moved else 0.0)
     restless = timestamp - jumps.last <= shares.window
-    if now > state.edge_count:
+    if now > state.counted:
         before = state.before_fall
         if before is not None:
-            close = SAME_LEVEL * before.edge_count + 2 * deviation
+            close = SAME_LEVEL * before.counted + 2 * deviation
             same = abs(math.log(nodes / max(len(before.roster), 1))) < SAME_ROSTER
-            if same and abs(noisy_edges - before.edge_count) <= close:
+            if same and abs(noisy_edges - before.counted) <= close:
                 return Verdict("back", factor=1.0)
         return Verdict("rise", size, factor, buys=True, restless=restless)
     at_once = jumps.waiting or timestamp - jumps.last < shares.window
     return Verdict("fall", size, factor, buys=at_once, waits=not at_once, restless=restless)
 
 
-def prior_state(state: PlusState | None, verdict: Verdict, shares: Shares) -> PlusState | None:
+def recounts(
+    state: AnyState, verdict: Verdict, *, noisy_edges: int, shares: Shares, share: Fraction
+) -> bool:
+    """Return whether edges kept should be counted once more at the next timestamp.
+
+    The count that is scheduled after a part-period says next to nothing: few edges could stay, and
+    the noise is the same. After a rise there are enough of them.
+
+    Parameters
+    ----------
+    share
+        What a count costs each of two timestamps.
+    """
+    if not share or verdict.kind != "rise":
+        return False
+    noise = laplace_variance(float(1 / share))
+    doubt = float(state.persistence.variance[0])
+    if shares.persistence or state.jumps.recounts:  # a count is made here already
+        here = noise / max(state.used, 1) ** 2
+        doubt = doubt * here / (doubt + here)
+    edges = noisy_edges * state.used / max(state.counted, 1)  # of each owner, if these are counted
+    return doubt > KNOWN_SHARE > noise / max(edges, 1) ** 2
+
+
+def prior_state(state: AnyState | None, verdict: Verdict, shares: Shares) -> AnyState | None:
     """Return the state that the measurement of a timestamp is combined with.
 
     Where structure is bought after a jump, what was known of it is forgotten; where it is not,
@@ -115,7 +142,7 @@ def prior_state(state: PlusState | None, verdict: Verdict, shares: Shares) -> Pl
         return None
     if verdict.kind == "none":
         lost = shares.timestamp - state.jumps.last > shares.window
-        before_fall = None if lost else state.before_fall
+        before_fall: Any = None if lost else state.before_fall
         jumps = _next_jumps(state.jumps, verdict, shares)
         return replace(state, jumps=jumps, before_fall=before_fall)
     if verdict.kind == "back" and state.before_fall is not None:
@@ -127,22 +154,14 @@ def prior_state(state: PlusState | None, verdict: Verdict, shares: Shares) -> Pl
             opened=state.opened,
             jumps=_next_jumps(state.jumps, verdict, shares),
         )
-    prior = replace(
-        state,
-        nodes=_scaled(state.nodes, verdict.factor),
-        jumps=_next_jumps(state.jumps, verdict, shares),
-    )
+    jumps = _next_jumps(state.jumps, verdict, shares)
+    prior = replace(state.scaled(verdict.factor), jumps=jumps)
     if verdict.waits and state.before_fall is None:
-        prior = replace(prior, before_fall=state)
+        remembered: Any = state
+        prior = replace(prior, before_fall=remembered)
     if verdict.size <= FORGET:
         return prior
-    return replace(
-        prior,
-        curve=None,
-        curve_track=Track.unseen(0, drift=1e-4) if shares.curve else state.curve_track,
-        mixing=Track.unseen(CELLS, drift=0.0025) if shares.mixing else state.mixing,
-        hub_rows=None,
-    )
+    return prior.forgetting(curve=bool(shares.curve), mixing=bool(shares.mixing))
 
 
 def _next_jumps(jumps: Jumps, verdict: Verdict, shares: Shares) -> Jumps:
@@ -153,18 +172,5 @@ def _next_jumps(jumps: Jumps, verdict: Verdict, shares: Shares) -> Jumps:
         last=shares.timestamp if verdict.jumps else jumps.last,
         waiting=verdict.waits,
         stale=0.0 if shares.nodes or verdict.kind == "back" else stale,
-    )
-
-
-def _scaled(nodes: Nodes, factor: float) -> Nodes:
-    """Multiply all degrees by a factor, and doubt them the more the further it is from 1."""
-    if factor == 1:
-        return nodes
-    mean = nodes.mean * np.float32(factor)
-    doubt = np.float32(min(abs(math.log(factor)), 1.0)) * mean
-    return replace(
-        nodes,
-        mean=mean,
-        variance=nodes.variance * np.float32(factor**2) + doubt**2,
-        fresh_mean=nodes.fresh_mean * factor,
+        recounts=bool(shares.reserved) and shares.timestamp % shares.window != 0,
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -11,24 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from psgraph._runtime.arrays import Integers
+from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
-from psgraph.errors import MethodError, exact_decimal
-from psgraph.graph import SyntheticGraph
-from psgraph.methods.audit_cases import (
-    AuditCases,
-    Probabilities,
-    SamplerCase,
-    noisy_counts,
-    normalised,
-)
+from psgraph.errors import MethodError
+from psgraph.graph import Roster, SyntheticGraph
+from psgraph.graph.kind import KINDS, UNDIRECTED, Kind
+from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
 from psgraph.methods.parameters import checked_flag
+from psgraph.methods.plus import parts, plan
+from psgraph.methods.plus.audit_cases import CASES
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.communities import (
     BLOCKS,
-    OF_TIMESTAMP,
     Communities,
     CommunityReadings,
     Search,
@@ -38,49 +33,69 @@ from psgraph.methods.plus.communities import (
 from psgraph.methods.plus.curve import DegreeCurve
 from psgraph.methods.plus.degrees import DegreeStep, degree_step, kept_share
 from psgraph.methods.plus.estimates import next_state
-from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import HubRows, hub_count
-from psgraph.methods.plus.jumps import judge
-from psgraph.methods.plus.labelling import Plan
+from psgraph.methods.plus.jumps import judge, recounts
+from psgraph.methods.plus.label_blocks import LabelBlocks, LabelReadings, label_need
+from psgraph.methods.plus.label_book import LabelBook, warn_of_new, warn_of_unused
+from psgraph.methods.plus.label_queries import measure_labels
 from psgraph.methods.plus.nodes import Drift, Nodes
-from psgraph.methods.plus.noisy_triangles import Ladder
+from psgraph.methods.plus.owners import Owners
 from psgraph.methods.plus.queries import (
     QUERIES,
-    TriangleCount,
     measure_communities,
     measure_sizes,
     measure_structure,
+    measure_weights,
 )
-from psgraph.methods.plus.schedule import (
-    RESERVE,
-    Components,
-    Occasion,
-    Shares,
-    fixed_shares,
-    least_shares,
-    purchase,
-    typical_shares,
-    with_search,
-)
-from psgraph.methods.plus.state import (
-    Jumps,
+from psgraph.methods.plus.readings import (
+    KindReadings,
+    OwnedReadings,
     PlusMeasurement,
-    PlusState,
     SizeReadings,
     StructureReadings,
+    WeightedMeasurement,
+)
+from psgraph.methods.plus.sampled_edges import Sample, sample_for
+from psgraph.methods.plus.schedule import (
+    counting_share,
+    fixed_shares,
+    purchase,
+    to_follow,
+    with_labels,
+    with_search,
+)
+from psgraph.methods.plus.shares import (
+    NONE,
+    Components,
+    KindShares,
+    Occasion,
+    OwnerShares,
+    Shares,
+)
+from psgraph.methods.plus.state import (
+    AnyState,
+    Jumps,
+    OwnedState,
+    PlusState,
+    Side,
+    SidedState,
+    WeightedState,
+    label_book,
 )
 from psgraph.methods.plus.synthesis import draw
 from psgraph.methods.plus.tracking import Track
-from psgraph.methods.plus.triangles import FEWEST_KEPT, Cap, best_cap
+from psgraph.methods.plus.triangles import Cap, best_cap
+from psgraph.methods.plus.weights import Weights
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.samplers import Sampler
 
 __all__ = ["PSGraphPlus"]
 
+WINDOWS_TO_TRY = 2  # in which more is spent on labels that were not found useful yet
 
-class PSGraphPlus(Method[PlusMeasurement, PlusState]):
+
+class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     """Streaming graph synthesis that measures rarely, filters over time and keeps old edges.
 
     Parameters
@@ -111,8 +126,12 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     synthetic graphs without communities. Where released sizes say that a search can't succeed, it
     is not made and costs nothing.
 
+    If the roster has public labels, edges between labels are counted instead of a search, with 5 %
+    of what is bought, more where edges are few. Graphs then have these blocks, unless the released
+    counts show that labels explain nothing.
+
     O(n + m) time per timestamp and, once per window, the time to count triangles and common
-    neighbours. O(n + m) memory.
+    neighbours. O(n + m) memory, unless the graph is drawn in parts: see `holds_all_edges`.
 
     Examples
     --------
@@ -122,7 +141,6 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
     name = "psgraph-plus"
     title, colour, marker = "PSGraph+", "#8b1e3f", "8"
-    needs_all_edges = True
     records = (
         Cap,
         Clustering,
@@ -132,17 +150,36 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         Drift,
         HubRows,
         Jumps,
+        KindReadings,
+        KindShares,
+        LabelBlocks,
+        LabelBook,
+        LabelReadings,
         Nodes,
+        OwnedReadings,
+        OwnedState,
+        OwnerShares,
+        Owners,
         PlusMeasurement,
         PlusState,
+        Sample,
         Search,
         Shares,
+        Side,
+        SidedState,
         SizeReadings,
         StructureReadings,
         Track,
+        WeightedMeasurement,
+        WeightedState,
+        Weights,
     )
+    kinds = frozenset(KINDS)
+    publishes_weights = True
+    publishes_flows = True
     queries = tuple(query for queries in QUERIES.values() for query in queries)
     grows_from_release = True
+    uses_labels = True
     distribution_version = 2
     # The second is enough to search for communities; with the third, triangles are capped.
     rehearsal_epsilons = ("8", "128", "1/4")
@@ -168,19 +205,27 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
     def _components(self) -> Components:
         return Components(self.curve, self.hubs, self.persistence, self.clustering)
 
-    def request(self, state: PlusState | None, spending: Accountant) -> Fraction:
+    def holds_all_edges(self, kind: Kind) -> bool:
+        return kind != UNDIRECTED
+
+    def check_roster(self, roster: Roster) -> None:
+        """Refuse labels that can't be told apart."""
+        LabelBook.of(roster)
+
+    def request(self, state: AnyState | None, spending: Accountant) -> Fraction:
         """Request all that is free; `measure` gives back what it does not buy. See `schedule`.
 
         Privacy: from public spends. proofs/psgraph-plus.md.
         """
         del state
         fixed, free = fixed_shares(self._components, spending)
-        return fixed.total + free
+        return spending.guarantee.unit.edges * (fixed.total + free)
 
     def _buy(
         self,
-        state: PlusState | None,
-        nodes: int,
+        components: Components,
+        state: AnyState | None,
+        roster: Roster,
         free: Fraction,
         fixed: Shares,
         noisy_edges: int,
@@ -191,120 +236,141 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         """
         occasion = Occasion()
         if state is not None:
-            verdict = judge(state, nodes=nodes, noisy_edges=noisy_edges, shares=fixed)
+            verdict = judge(state, nodes=len(roster), noisy_edges=noisy_edges, shares=fixed)
             occasion = Occasion(
                 mode=state.mode,
                 due=fixed.timestamp - state.opened >= fixed.window,
                 waits=verdict.waits,
                 jump=verdict.size if verdict.buys else 0.0,
-                searches=state.search.again,
+                searches=isinstance(state, PlusState) and state.search.again,
+                recounts=recounts(
+                    state,
+                    verdict,
+                    noisy_edges=noisy_edges,
+                    shares=fixed,
+                    share=counting_share(self._components, fixed),
+                ),
+                counts=state.jumps.recounts and not verdict.waits,
             )
-        return purchase(self._components, fixed, free, occasion)
+        book = label_book(state, roster)
+        if book is None:
+            return purchase(components, fixed, free, occasion)
+        shares = purchase(replace(components, labels=True), fixed, free, occasion)
+        edges = float(noisy_edges if state is None else state.edge_count)
+        known = state.labels if isinstance(state, PlusState) else None
+        epsilon = NONE if occasion.waits else to_follow(shares, free)
+        if known is not None and known.swings(edges=edges, epsilon=epsilon):
+            return replace(shares, agreement=epsilon)
+        useful = known is None or known.used
+        if not useful and fixed.timestamp // fixed.window >= WINDOWS_TO_TRY:
+            return shares
+        return with_labels(shares, need=label_need(edges), edges=edges, hubs=self.hubs)
 
     def audit_cases(self) -> AuditCases:
-        return _CASES
+        return CASES
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
         del nodes  # the noise does not depend on it
-        rows = []
-        for case, shares in typical_shares(self._components, guarantee).items():
-            for name, queries in QUERIES.items():
-                if epsilon := getattr(shares, name):
-                    rows += [NoisePlan.of(case, query, epsilon) for query in queries]
-        return rows + self._least(guarantee)
+        return plan.rows(self._components.on(kind, guarantee.unit), guarantee, kind)
 
-    def _least(self, guarantee: WEventPrivacy) -> list[NoisePlan]:
-        """The rows of a timestamp that comes soon after a jump and buys with what is left."""
-        rows = []
-        for name, epsilon in least_shares(self._components, guarantee).items():
-            for query in QUERIES[name]:
-                row = NoisePlan.of("a small jump, or a second one", query, epsilon)
-                rows.append(replace(row, at_least=name not in ("edges", "persistence")))
-        return rows
-
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_with_labels(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
         del nodes
-        first = typical_shares(self._components, guarantee)["first timestamp"]
-        remarks = []
-        if guarantee.window > 1:
-            remarks.append(
-                "Node degrees are measured once per window, or at every timestamp where released "
-                "degrees show that they change too fast for that."
-            )
-            remarks.append(
-                f"{round(100 * RESERVE)} % of the ε for structure and degrees is kept back where a "
-                "window begins. A jump of the released edge count spends it: all of it if the "
-                "count at least doubles or halves, less after a smaller jump. At the first "
-                "timestamp of a fall only edges are counted."
-            )
-        if self.communities:
-            remarks.append(
-                "Where released sizes say that communities can be found, a search for them takes "
-                f"up to {round(100 * OF_TIMESTAMP)} % of what a timestamp has for node degrees."
-            )
-        if first.triangles:
-            remarks.append(
-                f"Triangles are counted once per window with ε = {exact_decimal(first.triangles)} "
-                "by the ladder mechanism, whose noise depends on the common neighbours of nodes. "
-                "If released degrees and ε are small, those among the first edges of each "
-                "node are counted instead, with discrete Laplace noise."
-            )
-        if first.reserved:
-            remarks.append(
-                "Edges kept are counted in two snapshots and paid for by both: half is reserved "
-                "where a window begins, half is spent at the timestamp after."
-            )
-        return remarks
+        components = replace(self._components.on(kind, guarantee.unit), labels=kind.sides == 1)
+        return plan.rows(components, guarantee, kind)
 
-    def measure(self, private: PrivateSnapshot, state: PlusState | None) -> PlusMeasurement:
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
+        del nodes
+        components = self._components.on(kind, guarantee.unit)
+        return plan.remarks(components, guarantee, kind, searches=self.communities)
+
+    def measure(self, private: PrivateSnapshot, state: AnyState | None) -> PlusMeasurement:
         """Ask the queries that are scheduled for this timestamp.
 
         Privacy: the shares of this timestamp for one edge of its snapshot; for one edge of the
         snapshot before, what that timestamp has reserved. Classes and hubs are functions of
         released values. proofs/psgraph-plus.md.
         """
-        shares, free = fixed_shares(self._components, private.spending)
-        if shares.total + free > private.epsilon:
+        kind, components = private.kind, self._components.on(private.kind, private.unit)
+        shares, free = fixed_shares(components, private.spending)
+        if private.unit.edges * (shares.total + free) > private.epsilon:
             raise MethodError(
                 f"method {self.name!r} was granted less than it requested for this timestamp"
             )
+        private = private.per_edge
         with phase("sizes"):
-            nodes = len(private.roster)
             sizes = measure_sizes(
                 private,
                 shares,
                 free,
-                buy=partial(self._buy, state, nodes, free),
-                divide=partial(self._with_search, state, nodes),
+                buy=partial(self._buy, components, state, private.roster, free),
+                divide=partial(self._with_search, kind, state, private.roster),
             )
             shares = sizes.shares
         if not shares.needs_degrees:
             none = StructureReadings(None, None, None, None, None)
-            return PlusMeasurement(sizes, None, none, None)
+            return self._measurement(private, sizes, None, none, None)
         with phase("degrees"):
             step = self._degree_step(state, sizes)
-        hubs = step.order[: hub_count(step.order.size)]
+        if kind.sides == 2:
+            warn_of_unused(private.roster)
+            with phase("structure"):
+                classes = np.concatenate([side.classes for side in step.sides])
+                nobody = np.zeros(0, dtype=np.int64)
+                structure = measure_structure(private, classes, nobody, shares)
+            return self._measurement(private, sizes, classes, structure, None)
+        (side,) = step.sides
+        hubs = side.order[: hub_count(side.order.size)]
         with phase("structure"):
+            sample = sample_for(sizes.noisy_edge_count, sizes.seed)
             structure = measure_structure(
                 private,
-                step.classes,
+                side.classes,
                 hubs,
                 shares,
-                cap=best_cap(step.wanted, float(shares.triangles)),
-                numbers=step.numbers,
+                cap=None if sample else best_cap(side.wanted, float(shares.triangles)),
+                numbers=side.numbers,
+                sample=sample,
             )
         communities = None
         if shares.growth:
             with phase("communities"):
-                found = None if state is None else state.communities_on(sizes)
-                communities = measure_communities(private, found, step.order, step.wanted, shares)
-        classes = step.classes if shares.mixing or shares.hubs else None
-        return PlusMeasurement(sizes, classes, structure, communities)
+                found = state.communities_on(sizes) if isinstance(state, PlusState) else None
+                communities = measure_communities(private, found, side.order, side.wanted, shares)
+        book, labels = label_book(state, private.roster), None
+        if book is not None:
+            with phase("labels"):
+                warn_of_new(book, private.roster)
+                labels = measure_labels(private, book, shares)
+        used = side.classes if shares.mixing or shares.hubs else None
+        return self._measurement(private, sizes, used, structure, communities, labels)
+
+    def _measurement(
+        self,
+        private: PrivateSnapshot,
+        sizes: SizeReadings,
+        classes: Labels | None,
+        structure: StructureReadings,
+        communities: CommunityReadings | None,
+        labels: LabelReadings | None = None,
+    ) -> PlusMeasurement:
+        """Return the readings of a timestamp, after asking for those of weights."""
+        readings = sizes, classes, structure, communities, labels
+        if not private.kind.weighted or private.kind.flows:
+            return PlusMeasurement(*readings)
+        with phase("weights"):
+            return WeightedMeasurement(*readings, measure_weights(private, sizes.shares))
 
     def _with_search(
         self,
-        state: PlusState | None,
-        nodes: int,
+        kind: Kind,
+        state: AnyState | None,
+        roster: Roster,
         shares: Shares,
         noisy_edges: int,
         noisy_curve: Integers | None,
@@ -313,10 +379,15 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
 
         Privacy: all arguments are public or released; the sum of the shares does not change.
         """
+        if not self.communities or isinstance(state, SidedState) or kind.sides == 2:
+            return shares
         again = state is not None and state.search.again
         steady = state is not None and state.mode == "steady"
-        if not self.communities or not (shares.opens or again) or steady:
+        if not (shares.opens or again) or steady:
             return shares
+        nodes = len(roster)
+        if nodes > parts.WIDTH or label_book(state, roster) is not None:
+            return shares  # a search needs all edges; public labels take its place
         connected = nodes if noisy_curve is None or not noisy_curve.size else int(noisy_curve[0])
         share = community_share(
             Search() if state is None else state.search,
@@ -330,129 +401,55 @@ class PSGraphPlus(Method[PlusMeasurement, PlusState]):
         blocks = BLOCKS * share
         return with_search(shares, growth=share - blocks, blocks=blocks, hubs=self.hubs)
 
-    def _degree_step(self, state: PlusState | None, sizes: SizeReadings) -> DegreeStep:
+    def _degree_step(self, state: AnyState | None, sizes: SizeReadings) -> DegreeStep:
         return degree_step(state, sizes, resets=self.resets, use_curve=self.curve)
 
-    def update(self, state: PlusState | None, measurement: PlusMeasurement) -> PlusState:
+    def update(self, state: AnyState | None, measurement: PlusMeasurement) -> AnyState:
         """Combine a measurement with the past."""
         with phase("degrees"):
             step = self._degree_step(state, measurement.sizes)
             degree_step.cache_clear()  # drawing needs the memory
-        return next_state(measurement, step)
+        return next_state(state, measurement, step)
 
     def synthesise(
         self,
-        state: PlusState,
+        state: AnyState,
         previous: SyntheticGraph | None,
         rng: np.random.Generator,
         engine: Runner,
     ) -> SyntheticGraph:
         """Draw a graph that keeps edges of the release before."""
-        del engine
-        return draw(state, previous, rng)
+        return draw(state, previous, rng, engine)
 
-    def summary(self, state: PlusState) -> Mapping[str, Any]:
-        return {
+    def summary(self, state: AnyState) -> Mapping[str, Any]:
+        common = {
             "noisy_edges": state.edge_count,
             "edges_kept": round(kept_share(state.persistence), 4),
             "node_degrees": state.mode,
-            "hub_rows": state.hub_rows is not None,
-            "communities": state.search.used,
         }
+        if isinstance(state, PlusState):
+            common |= {"hub_rows": state.hub_rows is not None, "communities": state.search.used}
+            common |= _label_summary(state)
+            return common
+        if isinstance(state, OwnedState):
+            common |= {
+                "owners": state.owners.count,
+                "edges_left_out": round(1 - 1 / state.owners.factor, 4),
+            }
+        if state.kind.directed and not state.kind.flows:
+            common["reciprocity"] = round(float(state.reciprocity.level[0]), 4)
+        return common
 
 
-# ---- for `psgraph audit`: the ladder and the growth pass on a few nodes ----
-
-
-def _rung_weights(value: int, reach: int, widest: int, rate: float) -> Probabilities:
-    weights: dict[Hashable, float] = {value: 1.0}
-    offset, rung = 0, 1
-    while rung * rate < 30:
-        for _ in range(min(reach + rung - 1, widest)):
-            offset += 1
-            weights[value + offset] = weights[value - offset] = math.exp(-rate * rung)
-        rung += 1
-    return normalised(weights)
-
-
-def _growth_rows(sampler: Sampler) -> Hashable:
-    """A path of three nodes and one label: rows count edges to the nodes before."""
-    growth = GrowthPass(
-        np.array([0, 1, 3, 4], np.int64),
-        np.array([1, 0, 2, 1], np.int32),
-        Plan(np.arange(3), np.ones(3), np.zeros((3, 1), np.float32), 0),
-    )
-    return tuple(np.clip(growth.draw(sampler, Fraction(1)), -3, 4)[:, 0].tolist())
-
-
-_SWITCHES = ("curve", "hubs", "persistence", "clustering", "communities", "resets")
-
-_BRANCHES: dict[str, Callable[[PlusMeasurement, PlusState], bool]] = {
-    "a window opens": lambda measured, _: measured.sizes.shares.opens,
-    "everything is given back": lambda measured, _: not measured.sizes.shares.bought,
-    "degrees are bought, and no structure": lambda measured, _: (
-        measured.sizes.shares.nodes > 0 and not measured.sizes.shares.mixing
-    ),
-    "a rise of the edge count": lambda _, state: state.jumps.found == "rise",
-    "a fall waits": lambda _, state: state.jumps.waiting,
-    "a fall waits where a window is due": lambda measured, state: (
-        state.jumps.waiting
-        and measured.sizes.shares.timestamp - state.opened >= measured.sizes.shares.window
-    ),
-    "a fall that does not wait": lambda _, state: (
-        state.jumps.found == "fall" and not state.jumps.waiting
-    ),
-    "a fall lasts": lambda _, state: state.jumps.found == "confirmed",
-    "the edge count comes back": lambda _, state: state.jumps.found == "back",
-    "the reserve is spent": lambda measured, state: (
-        state.jumps.found in ("rise", "fall", "confirmed")
-        and measured.sizes.shares.mixing > 0
-        and not measured.sizes.shares.opens
-    ),
-    "the reserve is too small to be spent": lambda measured, state: (
-        state.jumps.found in ("rise", "confirmed") and not measured.sizes.shares.mixing
-    ),
-    "mode: undecided": lambda _, state: state.mode == "undecided",
-    "mode: degrees once per window": lambda _, state: state.mode == "periodic",
-    "mode: degrees at every timestamp": lambda _, state: state.mode == "steady",
-    "edges kept are counted": lambda measured, _: measured.sizes.noisy_kept_edges is not None,
-    "edges kept can't be counted after a restart": lambda measured, _: (
-        measured.sizes.shares.persistence > 0 and measured.sizes.noisy_kept_edges is None
-    ),
-    "hubs are measured": lambda measured, _: measured.structure.noisy_hub_edges is not None,
-    "triangles by the ladder": lambda measured, _: (
-        measured.structure.noisy_triangles is not None and measured.structure.cap is None
-    ),
-    "triangles of 3 edges per node": lambda measured, _: (
-        measured.structure.cap is not None and measured.structure.cap.edges == FEWEST_KEPT
-    ),
-    "triangles of more edges per node": lambda measured, _: (
-        measured.structure.cap is not None and measured.structure.cap.edges > FEWEST_KEPT
-    ),
-    "a first search for communities": lambda measured, _: (
-        measured.communities is not None and len(measured.communities.noisy_rows) == 1
-    ),
-    "a later search for communities": lambda measured, _: (
-        measured.communities is not None and len(measured.communities.noisy_rows) > 1
-    ),
-    "a search fails": lambda measured, state: (
-        measured.communities is not None and state.search.found is None
-    ),
-    "a search will be repeated at once": lambda _, state: state.search.again,
-    "communities are used": lambda _, state: state.search.used,
-}
-
-_CASES = AuditCases(
-    variants={f"without {name}": {name: False} for name in _SWITCHES},
-    branches=_BRANCHES,
-    phases={"triangles": TriangleCount()},
-    samplers={
-        "growth pass": SamplerCase(
-            _growth_rows, lambda: noisy_counts([0, 1, 1], 1.0, low=-3, high=4)
-        ),
-        "ladder": SamplerCase(
-            lambda sampler: Ladder(3, 1, 5).draw(sampler, Fraction(1)),
-            lambda: _rung_weights(3, 1, 3, 0.5),
-        ),
-    },
-)
+def _label_summary(state: PlusState) -> dict[str, Any]:
+    """Say whether graphs follow the public labels, and how many there are after pooling."""
+    known = state.labels
+    if known is None:
+        return {}
+    combinations, nodes = known.book.pooled
+    return {
+        "labels_used": known.used,
+        "labels": len(known.book.combinations),
+        "labels_pooled": combinations,
+        "nodes_of_pooled_labels": nodes,
+    }

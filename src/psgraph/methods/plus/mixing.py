@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph._runtime.kernels import sorting_order
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph.kind import TWO_SIDED, UNDIRECTED
 from psgraph.methods.plus.tracking import Track
 
 __all__ = [
     "CELLS",
     "CLASSES",
+    "SIDE_CELLS",
     "Divided",
     "Mixing",
     "affinity",
@@ -30,10 +31,13 @@ __all__ = [
     "divided",
     "integer_blocks",
     "rake",
+    "rake_sides",
+    "side_mixing",
 ]
 
 CLASSES = 12
 CELLS = UNDIRECTED.cell_count(CLASSES, inside=True)
+SIDE_CELLS = TWO_SIDED.cell_count(CLASSES, CLASSES, inside=True)  # out-class × in-class
 RANDOM = 5e-4  # what mixing at random contributes, so that no cell is impossible
 LEAST = 1e-300  # keeps a ratio defined
 TOLERANCE, ROUNDS = 1e-3, 60  # of raking
@@ -181,6 +185,72 @@ def _scale(matrix: Floats, factor: Floats, count: Floats, rows: Floats) -> None:
             rows[j] += line[j]
 
 
+# ---- edges with two sides
+
+
+def side_mixing(
+    degrees: tuple[Integers, Integers],
+    classes: tuple[Labels, Labels],
+    track: Track,
+    edges: int,
+    *,
+    directed: bool,
+    counts: tuple[int, int] = (12, 12),
+    repeats: bool = False,
+) -> Floats:
+    """Return how many edges lead from each out-class to each in-class, as wanted degrees allow.
+
+    Parameters
+    ----------
+    degrees, classes
+        Of first ends and of second ends.
+    track
+        The filtered share of edges in each cell.
+    directed
+        Whether both sides are the same nodes, which are not joined to themselves.
+    counts
+        The number of classes that were measured on each side.
+    repeats
+        Whether a pair can have several edges.
+    """
+    (rows, _, sizes), (columns, _, others) = (
+        _class_sums(*side) for side in zip(degrees, classes, strict=True)
+    )
+    pairs = np.outer(sizes, others).astype(np.float64)
+    if directed:
+        np.subtract.at(pairs, classes, 1.0)
+    if repeats:
+        pairs = np.where(pairs > 0, np.inf, 0.0)
+    matrix = np.outer(rows, columns) / max(float(columns.sum()), 1.0)
+    if track.seen.all():
+        part = slice(counts[0]), slice(counts[1])
+        neutral = rake_sides(matrix, rows, columns, pairs)[part].ravel() / max(edges, 1)
+        matrix *= RANDOM
+        matrix[part] += (np.maximum(_shrunk(track, neutral), 0) * edges).reshape(counts)
+    return rake_sides(matrix, rows, columns, pairs)
+
+
+def rake_sides(matrix: Floats, rows: Floats, columns: Floats, pairs: Floats) -> Floats:
+    """Scale rows and columns of a matrix to their sums, without exceeding the pairs of a cell.
+
+    >>> one, nine = np.ones((2, 2)), np.full((2, 2), 9.0)
+    >>> rake_sides(one, np.array([1.0, 3.0]), np.array([2.0, 2.0]), nine)
+    array([[0.5, 0.5],
+           [1.5, 1.5]])
+    """
+    total = float(rows.sum())
+    least = 1e-9 * total / max(matrix.size, 1)
+    matrix = np.where(pairs > 0, np.clip(matrix, least, np.maximum(pairs, 0)), 0.0)
+    for _ in range(ROUNDS):
+        for axis, wanted in ((1, rows), (0, columns)):
+            sums = matrix.sum(axis=axis)
+            factor = np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
+            matrix = np.minimum(matrix * np.expand_dims(factor, axis), pairs)
+        if float(np.abs(matrix.sum(axis=1) - rows).sum()) <= TOLERANCE * total:
+            break
+    return matrix
+
+
 # ---- communities divide the classes
 #
 # The measured edges between communities give an *affinity* for each pair of them: the ratio of
@@ -254,7 +324,13 @@ class Divided:
 
 
 def divided(
-    matrix: Floats, labels: Labels, communities: Labels, ratios: Floats, degrees: Integers
+    matrix: Floats,
+    labels: Labels,
+    communities: Labels,
+    ratios: Floats,
+    degrees: Integers,
+    *,
+    blocks: Floats | None = None,
 ) -> Divided:
     """Divide the classes of a mixing matrix by community.
 
@@ -264,6 +340,8 @@ def divided(
         The mixing matrix of classes and hubs, and the label of every node.
     communities, ratios
         The community of every node, and the affinity of each pair of them.
+    blocks
+        The edges that each pair of communities should have; only the classes decide unless given.
     """
     count = ratios.shape[0]
     hub = labels >= CLASSES
@@ -279,11 +357,24 @@ def divided(
     starts = np.flatnonzero(np.diff(parents, prepend=-1))
     index = np.cumsum(np.diff(parents, prepend=-1) != 0) - 1
     target = matrix[np.ix_(parents[starts], parents[starts])]
-    for _ in range(DIVISIONS):
+    for _ in range(DIVISIONS if blocks is None else DIVISIONS + 1):
         implied = np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1)
         ratio = np.divide(target, implied, out=np.ones_like(implied), where=implied > 0)
-        cells = rake(cells * ratio[np.ix_(index, index)], stubs, sizes)
+        cells = cells * ratio[np.ix_(index, index)]
+        if blocks is not None:
+            cells *= _between_groups(cells, groups, blocks)[np.ix_(groups, groups)]
+        cells = rake(cells, stubs, sizes)
     return Divided(cells, new.astype(np.int32), parents, groups)
+
+
+def _between_groups(cells: Floats, groups: Integers, blocks: Floats) -> Floats:
+    """Return by how much the cells of each pair of groups have to be multiplied."""
+    order = np.argsort(groups, kind="stable")
+    present, starts = np.unique(groups[order], return_index=True)
+    sums = np.add.reduceat(cells[order], starts, axis=0)[:, order]
+    implied = np.zeros_like(blocks)
+    implied[np.ix_(present, present)] = np.add.reduceat(sums, starts, axis=1)
+    return np.divide(blocks, implied, out=np.ones_like(blocks), where=implied > 0)
 
 
 # ---- integer blocks

@@ -190,6 +190,19 @@ class Nodes:
         known = np.maximum(self.mean[: len(self.roster)].astype(np.float64), 0)
         return np.where(self.measured, known, self.fresh_mean)
 
+    def scaled(self, factor: float) -> Nodes:
+        """Multiply all degrees by a factor, and doubt them the more the further it is from 1."""
+        if factor == 1:
+            return self
+        mean = self.mean * np.float32(factor)
+        doubt = np.float32(min(abs(math.log(factor)), 1.0)) * mean
+        return replace(
+            self,
+            mean=mean,
+            variance=self.variance * np.float32(factor**2) + doubt**2,
+            fresh_mean=self.fresh_mean * factor,
+        )
+
 
 def measured_nodes(
     nodes: Nodes,

@@ -3,23 +3,26 @@
 | | query | sensitivity to one edge | asked |
 |---|---|---|---|
 | M | edges | 1 | always |
-| K | edges kept since the timestamp before | 1 in each of two snapshots | once per window |
+| K | edges kept since the timestamp before | 1 in each of two snapshots | once or twice a window |
 | C | degree curve | 2 | once per window, and after a jump of M |
 | D | degrees | 2 | as scheduled |
 | V | edges between degree classes | 1 | with C |
 | H | edges of hubs | 1 | with D, where the budget allows |
 | N | edges to labelled nodes (growth pass) | 1 | where communities are searched for |
 | B | edges between communities | 1 | with N |
-| T | triangles (ladder mechanism) | – | with C |
+| P | edges by agreement of public labels | 1 | with C, where nodes have labels |
+| B | edges between public labels | 1 | with P, in place of communities |
+| T | triangles (ladder mechanism), of a sample of the edges where they are many | – | with C |
 | | or those among the edges that a cap keeps | 2(cap − 1) | |
 
 Every cell is released, also the empty ones. The sensitivities are proven in
-proofs/psgraph-plus.md.
+proofs/psgraph-plus.md. Where the unit of privacy is an owner, `owner_queries` takes the place of
+some of them. Of flows, every row counts as an edge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -28,22 +31,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
-from psgraph.engines import counting
-from psgraph.engines.runner import Job
-from psgraph.graph.kind import Edges
-from psgraph.graph.parts import EdgeParts, Pairs, ranges
+from psgraph.graph.kind import UNDIRECTED, Edges, Kind
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
-from psgraph.methods.plus.grid import thresholds
+from psgraph.methods.plus.grid import most_edges, thresholds
 from psgraph.methods.plus.growth import GrowthPass
 from psgraph.methods.plus.hubs import hub_cells
+from psgraph.methods.plus.kept_edges import KeptEdges, KeptWeights
+from psgraph.methods.plus.kind_queries import (
+    ActiveNodes,
+    ReciprocatedPairs,
+    WeightClassEdges,
+)
+from psgraph.methods.plus.label_queries import AgreeingEdges, LabelEdges
 from psgraph.methods.plus.labelling import Plan, Rows
 from psgraph.methods.plus.mixing import CLASSES
 from psgraph.methods.plus.noisy_triangles import CappedTriangles, Ladder, kept_by_both
-from psgraph.methods.plus.schedule import Shares
-from psgraph.methods.plus.state import SizeReadings, StructureReadings
+from psgraph.methods.plus.owner_queries import (
+    OwnClassEdges,
+    OwnerCount,
+    OwnersBySize,
+    SideCurveCounts,
+    SideDegrees,
+)
+from psgraph.methods.plus.readings import (
+    KindReadings,
+    OwnedReadings,
+    SizeReadings,
+    StructureReadings,
+)
+from psgraph.methods.plus.sampled_edges import Sample, sample_edges
+from psgraph.methods.plus.shares import Components, KindShares, OwnerShares, Shares, owner_side
 from psgraph.methods.plus.triangles import Cap, count_triangles, largest_common_neighbours
 from psgraph.methods.private import PrivateSnapshot
-from psgraph.methods.queries import BlockEdges, Degrees, EdgeCount, adjacency, degrees
+from psgraph.methods.queries import (
+    BlockEdges,
+    Degrees,
+    EdgeCount,
+    QueryOfKind,
+    adjacency,
+    degrees,
+)
 from psgraph.privacy.mechanism import Mechanism
 from psgraph.privacy.query import CountQuery, CountsQuery, Query
 
@@ -63,37 +90,24 @@ __all__ = [
     "measure_communities",
     "measure_sizes",
     "measure_structure",
+    "measure_weights",
+    "queries_of",
 ]
 
 
-@dataclass(frozen=True)
-class KeptEdges(CountQuery):
-    """K: the edges that were there at the timestamp before as well, matched by node id.
-
-    Privacy: one edge of either snapshot moves it by 1. The timestamp before pays for its own
-    snapshot in advance.
-    """
-
-    label = "edges kept"
-    sensitivity = 1
-    proof = "proofs/psgraph-plus.md"
-    subject = "the number of edges that were there before"
-    reads_previous = True
-
-    def answer(self, edges: PrivateEdges) -> int:
-        before = edges.previous
-        where = None
-        if before.roster is not edges.roster and before.roster != edges.roster:
-            where = edges.roster.positions(before.roster.ids)
-        return int(edges.engine.reduce(_common_job(edges.parts, before.parts, where), sum))
-
-
-@dataclass(frozen=True)
-class DegreeCurveCounts(CountsQuery):
-    """C: how many nodes have at least k neighbours, for a public grid of k.
+@dataclass(frozen=True, eq=False)
+class DegreeCurveCounts(CountsQuery, QueryOfKind[Integers]):
+    """C: how many nodes have at least k neighbours, for a public grid of k; on both sides, if two.
 
     Privacy: an edge adds 1 to two degrees, and each moves one node over at most one threshold.
+
+    Parameters
+    ----------
+    sizes
+        The number of nodes on each side, where edges have two.
     """
+
+    sizes: tuple[int, ...] = ()
 
     label = "degree curve"
     sensitivity = 2
@@ -101,12 +115,23 @@ class DegreeCurveCounts(CountsQuery):
     subject = "the number of nodes with at least k neighbours"
 
     def shape(self, nodes: int) -> tuple[int, ...]:
-        return thresholds(nodes).shape
+        return (sum(points.size for points in self._thresholds(nodes)),)
 
     def answer(self, edges: PrivateEdges) -> Integers:
-        nodes = edges.nodes
-        tail = np.cumsum(np.bincount(degrees(edges), minlength=max(nodes, 1))[::-1])[::-1]
-        return tail[thresholds(nodes)]
+        counts, found = [], degrees(edges)
+        for side, points in enumerate(self._thresholds(edges.nodes)):
+            own = found[: len(edges.roster.sides[side])]
+            found = found[own.size :]
+            most = self._most(edges.nodes, side)
+            tail = np.cumsum(np.bincount(own, minlength=most + 1)[::-1])[::-1]
+            counts.append(tail[points])
+        return np.concatenate(counts)
+
+    def _thresholds(self, nodes: int) -> list[Integers]:
+        return [thresholds(self._most(nodes, side) + 1) for side in range(self.kind.sides)]
+
+    def _most(self, nodes: int, side: int) -> int:
+        return most_edges(self.kind, self.sizes or (nodes,), side)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,14 +207,18 @@ class FoundCommunityEdges(BlockEdges):
 
     label = "edges between communities"
     subject = "the edges between two communities"
+    kinds = frozenset({UNDIRECTED.name})
 
 
 @dataclass(frozen=True)
 class TriangleCount(Query[int]):
-    """T: the number of triangles.
+    """T: the number of triangles, of all edges or of a sample of them.
 
-    Privacy: no integer moves by more than one rung of the ladder when one edge changes.
+    Privacy: no integer moves by more than one rung of the ladder when one edge changes. `sample`
+    is a function of released values and of a public key.
     """
+
+    sample: Sample | None = None
 
     label = "triangles"
     sensitivity = 1
@@ -202,9 +231,12 @@ class TriangleCount(Query[int]):
         return (1,)
 
     def answer(self, edges: PrivateEdges) -> tuple[int, int, int]:
-        whole = Edges(*edges.parts.whole())
-        reach = largest_common_neighbours(whole, edges.nodes)
-        return count_triangles(whole, edges.nodes), reach, edges.nodes
+        if self.sample is None:
+            counted = Edges(*edges.parts.whole())
+        else:
+            counted = sample_edges(edges.parts, self.sample, edges.engine)
+        reach = largest_common_neighbours(counted, edges.nodes)
+        return count_triangles(counted, edges.nodes), reach, edges.nodes
 
     def mechanism(self, answer: tuple[int, int, int]) -> Mechanism[int]:
         return Ladder(*answer)
@@ -237,18 +269,50 @@ class CappedTriangleCount(CountQuery):
         return CappedTriangles(answer, self.sensitivity)
 
 
+OWNED = (OwnerCount, OwnersBySize, SideCurveCounts, SideDegrees, OwnClassEdges)
+
 #: The queries by the name of their share.
 QUERIES: dict[str, tuple[type[Query[Any]], ...]] = {
-    "edges": (EdgeCount,),
+    "edges": (EdgeCount, OwnerCount),
     "persistence": (KeptEdges,),
-    "curve": (DegreeCurveCounts,),
-    "nodes": (Degrees,),
-    "mixing": (ClassEdges,),
+    "kept_weights": (KeptWeights,),
+    "owner_sizes": (OwnersBySize,),
+    "curve": (DegreeCurveCounts, SideCurveCounts),
+    "active": (ActiveNodes,),
+    "reciprocity": (ReciprocatedPairs,),
+    "nodes": (Degrees, SideDegrees),
+    "mixing": (ClassEdges, OwnClassEdges),
     "hubs": (HubEdges,),
     "growth": (GrowthRows,),
     "blocks": (FoundCommunityEdges,),
     "triangles": (TriangleCount, CappedTriangleCount),
+    "weights": (WeightClassEdges,),
+    "agreement": (AgreeingEdges,),
+    "label_edges": (LabelEdges,),
 }
+
+
+AnyQuery = Query[Any] | type[Query[Any]]
+
+
+def queries_of(components: Components, kind: Kind) -> dict[str, tuple[AnyQuery, ...]]:
+    """Return the queries by the name of their share, for graphs of a kind and what is protected.
+
+    Where a statement depends on the bound on the edges of an owner, the query is made for it.
+    """
+    owners, side = components.owners, components.owner_side
+    found: dict[str, tuple[AnyQuery, ...]] = {
+        name: tuple(each for each in queries if each not in OWNED)
+        for name, queries in QUERIES.items()
+    }
+    if owners:
+        found |= {"edges": (OwnerCount(),), "owner_sizes": (OwnersBySize(owners),)}
+    if side is not None:
+        found["curve"] = (SideCurveCounts((), 1 - side, kind=kind),)
+        found["nodes"] = (SideDegrees((), 1 - side, kind=kind),)
+        nobody = np.zeros(0, dtype=np.int32)
+        found["mixing"] = (OwnClassEdges(nobody, side, owners, kind=kind),)
+    return found
 
 
 def measure_sizes(
@@ -259,7 +323,7 @@ def measure_sizes(
     buy: Callable[[Shares, int], Shares],
     divide: Callable[[Shares, int, Integers | None], Shares],
 ) -> SizeReadings:
-    """Ask M, K, C and D.
+    """Ask M, K, C and D; of directed graphs A and R as well.
 
     `buy` fixes what is bought of what is free, from the noisy edge count; the rest is given back.
     `divide` fixes what of it goes to a search for communities, from that and the noisy curve.
@@ -267,25 +331,81 @@ def measure_sizes(
     Privacy: each costs its share for one edge. K reads two snapshots, and the one before has
     paid for it; without that snapshot (after a restart) it is not asked. proofs/psgraph-plus.md.
     """
+    kind = private.kind
     seed = private.random_seed()
-    noisy_edges = private.ask(EdgeCount(), epsilon=shares.edges)
+    owned = isinstance(shares, OwnerShares)
+    noisy_edges = private.ask(OwnerCount() if owned else EdgeCount(), epsilon=shares.edges)
     noisy_kept = noisy_curve = noisy_degrees = None
     if shares.persistence and private.has_previous:
         noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
     if shares.reserved:
         private.reserve(KeptEdges(), epsilon=shares.reserved)
-    shares = buy(shares, noisy_edges)
-    if shares.bought < free:
-        private.give_back(free - shares.bought)
+    more = _kept_weights(private, shares)
+    fixed, shares = shares, buy(shares, noisy_edges)
+    if shares.total < fixed.total + free:
+        private.give_back(fixed.total + free - shares.total)
+    if shares.persistence > fixed.persistence and private.has_previous:
+        noisy_kept = private.ask(KeptEdges(), epsilon=shares.persistence)
+    if shares.reserved > fixed.reserved:
+        private.reserve(KeptEdges(), epsilon=shares.reserved)
     if shares.curve or shares.nodes:
         if shares.curve:
-            noisy_curve = private.ask(DegreeCurveCounts(), epsilon=shares.curve)
+            noisy_curve = private.ask(_curve_query(private), epsilon=shares.curve)
         shares = divide(shares, noisy_edges, noisy_curve)
+        more |= _dyads(private, shares)
         if shares.nodes:
-            noisy_degrees = private.ask(Degrees(), epsilon=shares.nodes)
-    return SizeReadings(
-        private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
-    )
+            noisy_degrees = private.ask(_degree_query(private), epsilon=shares.nodes)
+    if isinstance(shares, OwnerShares) and shares.owner_sizes:
+        query = OwnersBySize(shares.at_most)
+        more["noisy_owner_sizes"] = private.ask(query, epsilon=shares.owner_sizes)
+    readings = private.roster, shares, seed, noisy_edges, noisy_kept, noisy_curve, noisy_degrees
+    if kind == UNDIRECTED:
+        return SizeReadings(*readings)
+    of_kind = kind.name, None if kind.flows else kind.largest_weight
+    more["flows"] = kind.flows
+    if not isinstance(shares, OwnerShares):
+        return KindReadings(*readings, *of_kind, **more)
+    more |= {"at_most": shares.at_most, "owner_side": owner_side(private.unit)}
+    return OwnedReadings(*readings, *of_kind, **more)
+
+
+def _curve_query(private: PrivateSnapshot) -> CountsQuery:
+    """C: of both sides, or of the one that is not owners."""
+    kind, sizes, owners = private.kind, private.roster.sizes, owner_side(private.unit)
+    if owners is None or kind.sides == 1:
+        return DegreeCurveCounts(sizes, kind=kind)
+    return SideCurveCounts(sizes, 1 - owners, kind=kind)
+
+
+def _degree_query(private: PrivateSnapshot) -> CountsQuery:
+    """D, likewise."""
+    kind, sizes, owners = private.kind, private.roster.sizes, owner_side(private.unit)
+    if owners is None or kind.sides == 1:
+        return Degrees(kind=kind)
+    return SideDegrees(sizes, 1 - owners, kind=kind)
+
+
+def _kept_weights(private: PrivateSnapshot, shares: Shares) -> dict[str, Any]:
+    """Ask how many edges kept their weight class, and reserve for the next timestamp."""
+    found: dict[str, Any] = {}
+    largest = private.kind.largest_weight
+    if isinstance(shares, KindShares) and largest is not None and not private.kind.flows:
+        query = KeptWeights(largest)
+        if shares.kept_weights and private.has_previous:
+            found["noisy_kept_weights"] = private.ask(query, epsilon=shares.kept_weights)
+        if shares.reserved_weights:
+            private.reserve(query, epsilon=shares.reserved_weights)
+    return found
+
+
+def _dyads(private: PrivateSnapshot, shares: Shares) -> dict[str, Any]:
+    """Ask A and R, of directed graphs."""
+    found: dict[str, Any] = {}
+    if isinstance(shares, KindShares) and shares.active:
+        found["noisy_active_nodes"] = private.ask(ActiveNodes(), epsilon=shares.active)
+    if isinstance(shares, KindShares) and shares.reciprocity:
+        found["noisy_reciprocated"] = private.ask(ReciprocatedPairs(), epsilon=shares.reciprocity)
+    return found
 
 
 def measure_structure(
@@ -296,29 +416,59 @@ def measure_structure(
     *,
     cap: Cap | None = None,
     numbers: NDArray[np.uint64] | None = None,
+    sample: Sample | None = None,
 ) -> StructureReadings:
-    """Ask V, H and T: T of the edges that `cap` keeps, of all edges if there is none.
+    """Ask V, H and T: T of a sample or of the edges that `cap` keeps, of all edges without both.
 
-    Privacy: each costs its share for one edge. `classes`, `hubs`, `cap` and `numbers` must come
-    from released values. proofs/psgraph-plus.md, proofs/ladder.md.
+    Privacy: each costs its share for one edge. `classes`, `hubs`, `cap`, `numbers` and `sample`
+    must come from released values. proofs/psgraph-plus.md, proofs/ladder.md.
     """
     noisy_classes = noisy_hubs = noisy_triangles = None
     if shares.mixing:
-        noisy_classes = private.ask(ClassEdges(classes, CLASSES), epsilon=shares.mixing)
+        noisy_classes = private.ask(_class_query(private, classes), epsilon=shares.mixing)
     if shares.hubs:
         noisy_hubs = private.ask(HubEdges(classes, hubs), epsilon=shares.hubs)
     if shares.triangles:
-        query = (
-            TriangleCount() if cap is None or numbers is None else CappedTriangleCount(cap, numbers)
+        noisy_triangles = private.ask(
+            TriangleCount(sample)
+            if cap is None or numbers is None
+            else CappedTriangleCount(cap, numbers),
+            epsilon=shares.triangles,
         )
-        noisy_triangles = private.ask(query, epsilon=shares.triangles)
     return StructureReadings(
         noisy_classes,
         hubs if shares.hubs else None,
         noisy_hubs,
         noisy_triangles,
         cap if shares.triangles else None,
+        sample if shares.triangles else None,
     )
+
+
+def _class_query(private: PrivateSnapshot, classes: Labels) -> CountsQuery:
+    """V. Where edges have two sides, `classes` are those of first ends, then of second ends."""
+    kind, first = private.kind, len(private.roster.sides[0])
+    if kind.sides == 1:
+        return ClassEdges(classes, CLASSES, kind=kind)
+    owners = owner_side(private.unit)
+    if owners is not None:
+        others = classes[:first] if owners else classes[first:]
+        return OwnClassEdges(others, owners, private.unit.edges, kind=kind)
+    tails = np.concatenate([np.zeros(private.roster.offset, dtype=np.int32), classes[first:]])
+    heads = np.concatenate([classes[:first], np.zeros(tails.size - first, dtype=np.int32)])
+    return ClassEdges(heads, CLASSES, kind=kind, tail_labels=tails, tail_blocks=CLASSES)
+
+
+def measure_weights(private: PrivateSnapshot, shares: Shares) -> Integers | None:
+    """Ask H, where structure is bought.
+
+    Privacy: costs its share for one edge with its weight, and less than what was asked before for
+    another weight of an edge. proofs/weights.md.
+    """
+    largest = private.kind.largest_weight
+    if largest is None or not isinstance(shares, KindShares) or not shares.weights:
+        return None
+    return private.ask(WeightClassEdges(largest), epsilon=shares.weights)
 
 
 def measure_communities(
@@ -342,54 +492,3 @@ def measure_communities(
     progress = run_passes(found, order, degrees, shares.growth, release)
     query = FoundCommunityEdges(progress.found, progress.plan.labels)
     return CommunityReadings(tuple(noisy_rows), private.ask(query, epsilon=shares.blocks))
-
-
-# ---- counting the edges that two graphs share, part by part ----
-
-Read = Callable[[], "Pairs"]
-
-
-def _common_job(one: EdgeParts, other: EdgeParts, where: Positions | None) -> Job:
-    """Count the edges in both of two graphs: a task for every part of `one`, to be added up.
-
-    `where` gives the positions in `one` of the nodes of the other graph, −1 for none. Rosters
-    are sorted by id, so that the edges are still in order at their new positions.
-    """
-    theirs = [
-        (read, *_moved_range(first, last, where))
-        for read, (first, last) in zip(other.edges(), _ranges(other), strict=True)
-    ]
-    items = [
-        (read, [other for other, begin, end in theirs if begin < last and first < end])
-        for read, (first, last) in zip(one.edges(), _ranges(one), strict=True)
-    ]
-    return Job(_count_common, items, (where,))
-
-
-def _ranges(parts: EdgeParts) -> list[tuple[int, int]]:
-    return list(ranges(parts.nodes, parts.part_nodes))
-
-
-def _moved_range(first: int, last: int, where: Positions | None) -> tuple[int, int]:
-    """Where a range of nodes of the other graph is in this one."""
-    if where is None:
-        return first, last
-    known = where[first:last][where[first:last] >= 0]
-    return (int(known[0]), int(known[-1]) + 1) if known.size else (0, 0)
-
-
-def _count_common(item: tuple[Read, Sequence[Read]], where: Positions | None) -> int:
-    read, others = item
-    if not others:
-        return 0
-    here = read()
-    return sum(counting.common_edges(*here, *_moved(other(), where)) for other in others)
-
-
-def _moved(edges: Pairs, where: Positions | None) -> tuple[Positions, Positions]:
-    u, v = edges
-    if where is None:
-        return u, v
-    u, v = where[u], where[v]
-    known = (u >= 0) & (v >= 0)
-    return u[known], v[known]

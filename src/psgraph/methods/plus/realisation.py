@@ -8,12 +8,17 @@ edges and each bounded in work:
 2. Blocks are filled in the given order with random pairs of free stubs. A pair that cannot be
    joined is inserted by a switch inside the block, which leaves every other degree and every block
    count as it is.
-3. Stubs that are left over, because quotas and degrees do not agree, are matched regardless of
-   labels; a pair that cannot be joined takes the place of an existing edge p-r as x-p and y-r.
+3. Stubs that are left over, because quotas and degrees do not agree, are matched by coarser
+   labels if there are any, and then regardless of labels; a pair that cannot be joined takes the
+   place of an existing edge p-r as x-p and y-r.
 4. Edges that are still missing are random pairs, drawn in proportion to the degrees.
 
 Above density ½ steps 2 to 4 build the complement instead: there, free pairs are scarce and random
 draws would mostly hit existing edges.
+
+Directed and two-sided graphs are built in the same way. A directed graph counts every node twice,
+once on the left, where edges start, and once on the right. Labels of the two sides differ, so that
+blocks join left and right, and the pairs of a node with itself are taken from the beginning.
 """
 
 from __future__ import annotations
@@ -25,7 +30,15 @@ import numpy as np
 from psgraph._runtime.arrays import Integers, Positions
 from psgraph._runtime.kernels import KeySet, key_set, sort_keys
 from psgraph.errors import InvalidArgument
-from psgraph.graph.kind import UNDIRECTED, Edges, first_key, key_bits, unpack
+from psgraph.graph.kind import (
+    DIRECTED,
+    TWO_SIDED,
+    UNDIRECTED,
+    Edges,
+    first_key,
+    key_bits,
+    unpack,
+)
 from psgraph.methods.plus.stubs import (
     fill_blocks,
     keep,
@@ -35,9 +48,28 @@ from psgraph.methods.plus.stubs import (
     pad,
     room_ahead,
     stub_pools,
+    take,
 )
 
-__all__ = ["Target", "realise"]
+__all__ = ["Coarse", "Target", "quota_matrix", "realise"]
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """Coarser labels with quotas of their own, for stubs that the blocks leave over.
+
+    Attributes
+    ----------
+    labels
+        The coarse label of every node.
+    block_a, block_b, quotas
+        Pairs of coarse labels a ≤ b, and the number of edges wanted between them in all.
+    """
+
+    labels: Positions
+    block_a: Positions
+    block_b: Positions
+    quotas: Integers
 
 
 @dataclass(frozen=True)
@@ -57,7 +89,14 @@ class Target:
     quotas
         Number of edges wanted between the labels of each pair.
     edge_count
-        Exact number of edges, at most n(n - 1)/2. Degrees and quotas are met as far as they go.
+        Exact number of edges, at most `pairs`. Degrees and quotas are met as far as they go.
+    left
+        How many nodes, the first ones, are on the left of a graph with two sides; 0 if the ends of
+        an edge are alike.
+    directed
+        Whether the nodes on the right are those on the left once more.
+    coarse
+        Coarser labels; None if there are none.
     """
 
     degrees: Integers
@@ -66,6 +105,33 @@ class Target:
     block_b: Positions
     quotas: Integers
     edge_count: int
+    left: int = 0
+    directed: bool = False
+    coarse: Coarse | None = None
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of nodes can be edges."""
+        if self.directed:
+            return DIRECTED.pairs(self.left)
+        if self.left:
+            return TWO_SIDED.pairs(self.left, self.degrees.size - self.left)
+        return UNDIRECTED.pairs(self.degrees.size)
+
+    @property
+    def largest(self) -> Integers:
+        """The largest degree that each node can have."""
+        size = self.degrees.size
+        if not self.left:
+            return np.full(size, max(size - 1, 0))
+        others = np.where(np.arange(size) < self.left, size - self.left, self.left)
+        return others - 1 if self.directed else others
+
+    @property
+    def loops(self) -> tuple[Positions, Positions]:
+        """The pairs of a node with itself."""
+        nodes = np.arange(self.left if self.directed else 0, dtype=np.int32)
+        return nodes, nodes + np.int32(self.left)
 
 
 def realise(
@@ -76,6 +142,8 @@ def realise(
     rng: np.random.Generator,
 ) -> Edges:
     """Build a simple graph with exactly `target.edge_count` edges.
+
+    Ends of a graph with two sides are those of the target: on the right they begin at its `left`.
 
     Parameters
     ----------
@@ -100,8 +168,7 @@ def realise(
     >>> realise(ring, rng=np.random.default_rng(0))
     Edges(u=array([0, 0, 1], dtype=int32), v=array([1, 2, 2], dtype=int32))
     """
-    nodes = target.degrees.size
-    pairs = UNDIRECTED.pairs(nodes)
+    nodes, pairs = target.degrees.size, target.pairs
     if not 0 <= target.edge_count <= pairs:
         raise InvalidArgument(
             f"{nodes} nodes can have 0 to {pairs} edges, not {target.edge_count}. "
@@ -124,9 +191,9 @@ def _sparse_keys(
     rng: np.random.Generator,
 ) -> Integers:
     """Build the graph itself."""
-    wanted = np.clip(target.degrees, 0, target.degrees.size - 1)
-    quotas = _quota_matrix(target)
-    u, v, taken = _edge_arrays(target.edge_count, target.edge_count)
+    wanted = np.clip(target.degrees, 0, target.largest)
+    quotas = quota_matrix(target)
+    u, v, taken = _edge_arrays(target, target.edge_count)
     bits = key_bits(wanted.size)
     most = u.size if most_kept is None else min(most_kept, u.size)
     done = keep(*kept, wanted, target.labels, quotas, u, v, taken, most, bits, room_ahead())
@@ -140,19 +207,20 @@ def _dense_keys(
     rng: np.random.Generator,
 ) -> Integers:
     """Build the complement, which must avoid the kept edges, and return what it leaves free."""
-    nodes = target.degrees.size
-    pairs = UNDIRECTED.pairs(nodes)
-    wanted = np.clip(target.degrees, 0, nodes - 1)
-    u, v, taken = _edge_arrays(target.edge_count, pairs)
+    nodes, pairs = target.degrees.size, target.pairs
+    wanted = np.clip(target.degrees, 0, target.largest)
+    u, v, taken = _edge_arrays(target, pairs)
     bits = key_bits(nodes)
-    quotas = _quota_matrix(target)
+    quotas = quota_matrix(target)
     most = u.size if most_kept is None else min(most_kept, u.size)
     keep(*kept, wanted, target.labels, quotas, u, v, taken, most, bits, room_ahead())
     inverse = _complement(target)
-    u, v, _ = _edge_arrays(inverse.edge_count, 0)
-    quotas = _quota_matrix(inverse)
+    u, v, _ = _edge_arrays(inverse, 0)
+    quotas = quota_matrix(inverse)
     absent = _complete(inverse, inverse.degrees.copy(), quotas, 0, u, v, taken, rng)
-    return other_keys(absent, nodes, pairs - absent.size, bits)
+    count = pairs - absent.size
+    absent = np.concatenate([absent, UNDIRECTED.keys(*target.loops, bits)])
+    return other_keys(absent, nodes, target.left, count, bits)
 
 
 def _complement(target: Target) -> Target:
@@ -161,23 +229,35 @@ def _complement(target: Target) -> Target:
     All pairs of labels are listed, those without a quota first and the others in reverse, because
     the nodes with the fewest edges have the most in the complement.
     """
-    nodes = target.degrees.size
-    quotas = _quota_matrix(target)
-    sizes = np.bincount(target.labels, minlength=quotas.shape[0])
-    a, b = (half.astype(np.int32) for half in np.triu_indices(sizes.size))
-    rooms = np.where(a == b, UNDIRECTED.pairs(sizes[a]), sizes[a] * sizes[b])
+    quotas = quota_matrix(target)
+    a, b = (half.astype(np.int32) for half in np.triu_indices(quotas.shape[0]))
+    rooms = _rooms(target, quotas.shape[0])[a, b]
     order = np.zeros_like(quotas)
     order[target.block_a, target.block_b] = np.arange(target.quotas.size, 0, -1)
     by_order = np.argsort(order[a, b], kind="stable")
     a, b, rooms = a[by_order], b[by_order], rooms[by_order]
     return Target(
-        degrees=nodes - 1 - np.clip(target.degrees, 0, nodes - 1),
+        degrees=target.largest - np.clip(target.degrees, 0, target.largest),
         labels=target.labels,
         block_a=a,
         block_b=b,
         quotas=np.maximum(rooms - quotas[a, b], 0),
-        edge_count=UNDIRECTED.pairs(nodes) - target.edge_count,
+        edge_count=target.pairs - target.edge_count,
+        left=target.left,
+        directed=target.directed,
     )
+
+
+def _rooms(target: Target, count: int) -> Integers:
+    """How many pairs of nodes each pair of labels has, in the upper triangle."""
+    sizes = np.bincount(target.labels, minlength=count)
+    if not target.left:
+        return np.where(np.eye(count, dtype=bool), UNDIRECTED.pairs(sizes), np.outer(sizes, sizes))
+    first = np.bincount(target.labels[: target.left], minlength=count)
+    rooms = np.outer(first, sizes - first)
+    start, end = target.loops
+    np.subtract.at(rooms, (target.labels[start], target.labels[end]), 1)
+    return rooms
 
 
 def _complete(
@@ -214,19 +294,61 @@ def _complete(
         room_ahead(),
     )
     rest = leftovers(stubs, starts, sizes)
+    if target.coarse is not None:
+        done, rest = _fill_coarse(target.coarse, nodes, rest, done, u, v, taken, rng)
     rng.shuffle(rest)
-    done = match_leftovers(rest, kept, done, u, v, taken, bits, rng)
-    pad(nodes, done, u, v, taken, bits, rng)
+    if target.left:
+        rest = _across(rest, target.left)
+    done = match_leftovers(rest, kept, done, u, v, taken, bits, not target.left, rng)
+    pad(nodes, target.left, done, u, v, taken, bits, rng)
     return UNDIRECTED.keys(u, v, bits)
 
 
-def _edge_arrays(edge_count: int, capacity: int) -> tuple[Positions, Positions, KeySet]:
+def _across(rest: Positions, left: int) -> Positions:
+    """Stubs of the left and of the right in turn, as many as both have."""
+    first, second = rest[rest < left], rest[rest >= left]
+    count = min(first.size, second.size)
+    return np.stack([first[:count], second[:count]], axis=1).ravel()
+
+
+def _fill_coarse(
+    coarse: Coarse,
+    nodes: int,
+    rest: Positions,
+    done: int,
+    u: Positions,
+    v: Positions,
+    taken: KeySet,
+    rng: np.random.Generator,
+) -> tuple[int, Positions]:
+    """Join stubs that are left over where coarse blocks lack edges; what is still left then."""
+    count = int(max(coarse.labels.max(initial=-1), coarse.block_b.max(initial=-1))) + 1
+    lacking = np.zeros((count, count), dtype=np.int64)
+    lacking[coarse.block_a, coarse.block_b] = coarse.quotas
+    x, y = coarse.labels[u[:done]], coarse.labels[v[:done]]
+    np.subtract.at(lacking, (np.minimum(x, y), np.maximum(x, y)), 1)
+    first, second = np.nonzero(lacking > 0)
+    order = np.argsort(-lacking[first, second], kind="stable")
+    a, b = first[order].astype(np.int32), second[order].astype(np.int32)
+    wanted = np.bincount(rest, minlength=nodes)
+    stubs, starts = stub_pools(wanted, coarse.labels, count)
+    sizes = np.diff(starts)
+    bits, ahead = key_bits(nodes), room_ahead()
+    done = fill_blocks(a, b, lacking, stubs, starts, sizes, done, u, v, taken, bits, rng, ahead)
+    return done, leftovers(stubs, starts, sizes)
+
+
+def _edge_arrays(target: Target, capacity: int) -> tuple[Positions, Positions, KeySet]:
     """Room for the ends of the edges, and the set of pairs that are taken."""
-    u, v = np.empty(edge_count, dtype=np.int32), np.empty(edge_count, dtype=np.int32)
-    return u, v, key_set(capacity)
+    u, v = (np.empty(target.edge_count, dtype=np.int32) for _ in range(2))
+    start, end = target.loops
+    taken = key_set(capacity + start.size)
+    if start.size:
+        take(taken, UNDIRECTED.keys(start, end, key_bits(target.degrees.size)))
+    return u, v, taken
 
 
-def _quota_matrix(target: Target) -> Integers:
+def quota_matrix(target: Target) -> Integers:
     """Quotas by pair of labels, in the upper triangle."""
     count = int(max(target.labels.max(initial=-1), target.block_b.max(initial=-1))) + 1
     quotas = np.zeros((count, count), dtype=np.int64)

@@ -1,10 +1,11 @@
 """How the window's ε is divided: between timestamps, and between the queries of one.
 
 The edge count is measured at every timestamp; how many edges stayed since the timestamp before,
-once per window. Everything else is bought from a *pool* after looking at the noisy edge count.
-Structure (degree curve, mixing, triangles) is bought once per window, node degrees once per window
-(*periodic*) or at every timestamp (*steady*), whichever is better by released degrees. A fifth of
-the pool is a reserve for jumps of the edge count.
+once per window, and once more where that said nothing. Everything else is bought from a *pool*
+after looking at the noisy edge count. Structure (degree curve, mixing, triangles, edges between
+public labels) is bought once per window, node degrees once per window (*periodic*) or at every
+timestamp (*steady*), whichever is better by released degrees. A fifth of the pool is a reserve for
+jumps of the edge count.
 
 Privacy: a timestamp requests its fixed shares and all that is free of the pool, and gives back what
 it does not buy. Shares depend on the public parameters, the number of the timestamp, the public
@@ -16,37 +17,39 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Literal
+from functools import lru_cache
+from typing import Any
 
-import numpy as np
-
-from psgraph._runtime.arrays import Floats
-from psgraph.methods.plus.nodes import Drift
+from psgraph.methods.plus.mixing import CELLS
+from psgraph.methods.plus.shares import (
+    NONE,
+    STRUCTURE,
+    Components,
+    KindShares,
+    Mode,
+    Occasion,
+    OwnerShares,
+    Shares,
+)
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
 
 __all__ = [
-    "Components",
-    "Mode",
-    "Occasion",
-    "Shares",
+    "ENOUGH_FOR_HUBS",
+    "counting_share",
     "fixed_shares",
     "least_shares",
-    "next_mode",
     "purchase",
     "shares_of",
-    "top_count",
+    "to_follow",
     "typical_shares",
+    "with_labels",
     "with_search",
 ]
-
-Mode = Literal["undecided", "periodic", "steady"]
 
 EDGES, MOST_EDGES = Fraction(8, 100), Fraction(16, 100)  # of ε, over the window
 EDGES_AT_ONCE = Fraction(16, 1000)  # what one timestamp should have, between these two
 PERSISTENCE = Fraction(2, 100)  # of ε, half of it at each of two timestamps
-STRUCTURE = Fraction(32, 100)  # of what is left, the pool; the rest goes to nodes
 STRUCTURE_AT_JUMPS = Fraction(40, 100)  # of what is bought there
 STEADY_STRUCTURE = Fraction(75, 100)  # of its share, where degrees are measured every timestamp
 FIRST = Fraction(66, 100)  # of the pool, spent at the first timestamp of a stream
@@ -54,118 +57,25 @@ RESERVE = Fraction(20, 100)  # of the pool, left where a window opens
 LEAST = Fraction(4, 100)  # of the pool: less than this buys nothing but noise
 DOUBLING, LEAST_PART = 0.7, 0.3  # a jump by this (log scale) takes all that is free, none less
 CURVE, MIXING, TRIANGLES = (Fraction(share, 100) for share in (40, 32, 28))
-# Degrees are measured at every timestamp if measuring once per window has this multiple of the
-# error and, where hub rows would be lost, this relative squared error. The second pair ends it.
-SWITCH, STAY = (3.0, 0.05), (1.8, 0.03)
-KNOWN_SHARE = 0.0225  # the variance below which the share of edges that stay is known
-# It is enough for one measurement per window from the second on, and ends it below the first.
-MOSTLY_STAY, STAY_TO_SWITCH = 0.75, 0.8
+# Where edges have two sides there are no triangles; directed graphs share with two counts more.
+SIDE_MIXING, RECIPROCITY, ACTIVE = (Fraction(share, 100) for share in (40, 14, 6))
+# Where the unit is an owner, owners by their number of edges are counted instead of one side.
+OWNER_SIZES, OTHER_CURVE, OWNER_MIXING, OWNER_RECIPROCITY = (
+    Fraction(share, 100) for share in (23, 42, 27, 8)
+)
+WEIGHTS = Fraction(20, 100)  # of structure, where edges carry weights
+KEPT_WEIGHTS = Fraction(40, 100)  # of what edges kept have there
 ENOUGH_FOR_HUBS = 1  # a release of node degrees with this ε or more also measures hub rows
-
-NONE = Fraction(0)
-
-
-@dataclass(frozen=True)
-class Components:
-    """Which optional queries are made."""
-
-    curve: bool = True
-    hubs: bool = True
-    persistence: bool = True
-    clustering: bool = True
-
-
-@dataclass(frozen=True)
-class Shares:
-    """What one timestamp spends on each query; 0 where it is not made.
-
-    Attributes
-    ----------
-    timestamp, window
-        Its number and w.
-    pool
-        What a whole window may spend on structure and nodes: all but edge counts and edges kept.
-    opens
-        Whether structure and nodes are bought for a window from here on.
-    edges, persistence, curve, nodes, mixing, hubs, growth, blocks, triangles
-        The ε of each query.
-    reserved
-        Booked here for the persistence query of the next timestamp, which reads this snapshot.
-    """
-
-    timestamp: int
-    window: int
-    pool: Fraction
-    opens: bool
-    edges: Fraction
-    persistence: Fraction
-    reserved: Fraction
-    curve: Fraction
-    nodes: Fraction
-    mixing: Fraction
-    hubs: Fraction
-    growth: Fraction
-    blocks: Fraction
-    triangles: Fraction
-
-    @cached_property
-    def fixed(self) -> Fraction:
-        """What is spent whatever is bought: known from the number of the timestamp alone."""
-        return self.edges + self.persistence + self.reserved
-
-    @cached_property
-    def bought(self) -> Fraction:
-        """What is spent on structure and nodes."""
-        return self.curve + self.mixing + self.triangles + self.on_nodes
-
-    @cached_property
-    def total(self) -> Fraction:
-        return self.fixed + self.bought
-
-    @cached_property
-    def on_nodes(self) -> Fraction:
-        """What is spent on node degrees, hub rows and communities."""
-        return self.nodes + self.hubs + self.growth + self.blocks
-
-    @property
-    def node_window(self) -> Fraction:
-        """What a whole window spends on nodes."""
-        return self.pool - STRUCTURE * self.pool
-
-    @property
-    def needs_degrees(self) -> bool:
-        """Whether any query depends on the degrees of this timestamp."""
-        return bool(self.mixing or self.hubs or self.growth or self.triangles)
-
-
-@dataclass(frozen=True)
-class Occasion:
-    """What released values say about a timestamp before anything is bought.
-
-    Attributes
-    ----------
-    mode
-        How often node degrees are measured.
-    due
-        Whether the last purchase for a window was w timestamps ago, or there was none.
-    waits
-        Whether the edge count has just fallen: it may come back at the next timestamp.
-    jump
-        How far the edge count has moved from what structure and nodes were bought for, on a log
-        scale; 0 if it has not.
-    searches
-        Whether communities were found for the first time at the timestamp before.
-    """
-
-    mode: Mode = "undecided"
-    due: bool = True
-    waits: bool = False
-    jump: float = 0.0
-    searches: bool = False
+LABELS = Fraction(5, 100)  # of what is bought with structure, where nodes have public labels
+MOST_LABELS = Fraction(10, 100)  # of the pool, on top of that where edges are few
+FOLLOWED = Fraction(1, 2)  # of the reserve, at most, where the agreement of labels swings
+DROWNED = 3.0  # mixing of classes is given up for labels if its noise is a third of all edges
 
 
 def fixed_shares(components: Components, spending: Accountant) -> tuple[Shares, Fraction]:
     """Return what the next timestamp spends in any case, and what is free beyond that.
+
+    Both are in the ε of one edge, of which the unit of the guarantee may have several.
 
     >>> fixed, free = fixed_shares(Components(), Accountant(WEventPrivacy("1", window=5)))
     >>> float(fixed.total), float(fixed.pool), float(free)
@@ -175,8 +85,9 @@ def fixed_shares(components: Components, spending: Accountant) -> tuple[Shares, 
     fixed = _fixed(components, spending.guarantee, timestamp)
     spent = NONE
     recent = spending.recent[-(window - 1) :] if window > 1 else ()
+    edges = spending.guarantee.unit.edges
     for back, total in enumerate(reversed(recent), start=1):
-        spent += total - _fixed(components, spending.guarantee, timestamp - back).fixed
+        spent += total / edges - _fixed(components, spending.guarantee, timestamp - back).fixed
     return replace(fixed, timestamp=timestamp), max(fixed.pool - spent, NONE)
 
 
@@ -184,12 +95,35 @@ def purchase(components: Components, fixed: Shares, free: Fraction, occasion: Oc
     """Return the shares of a timestamp, of which structure and nodes take at most what is free.
 
     Most of a window's pool is spent where the window opens. The rest is a reserve that a jump of
-    the edge count spends; unspent, it expires with the window.
+    the edge count spends; unspent, it expires with the window. So does what one more count of edges
+    kept takes, here and at the next timestamp.
     """
+    fixed, free = _with_count(components, fixed, free, occasion)
     structure, nodes = _amounts(fixed, free, occasion)
     opens = occasion.due and bool(structure)
-    shares = replace(_with_structure(components, fixed, structure), opens=opens)
-    return _with_nodes(shares, nodes, hubs=components.hubs)
+    labels = LABELS * (structure + nodes) if components.labels and structure else NONE
+    rest = 1 - LABELS if labels else 1
+    shares = replace(_with_structure(components, fixed, rest * structure), opens=opens)
+    shares = _with_labels(shares, labels)
+    return _with_nodes(shares, rest * nodes, hubs=components.hubs)
+
+
+def counting_share(components: Components, shares: Shares) -> Fraction:
+    """Return what counting edges kept costs each of two timestamps."""
+    others = shares.pool + shares.window * shares.edges
+    return PERSISTENCE / 2 * others / (1 - PERSISTENCE) if components.persistence else NONE
+
+
+def _with_count(
+    components: Components, fixed: Shares, free: Fraction, occasion: Occasion
+) -> tuple[Shares, Fraction]:
+    """The shares with one more count of edges kept, or a reservation; what is free beyond that."""
+    share = counting_share(components, fixed)
+    if occasion.counts and not fixed.persistence and free >= share:
+        fixed, free = replace(fixed, persistence=share), free - share
+    if occasion.recounts and not fixed.reserved and free >= 2 * share:
+        fixed, free = replace(fixed, reserved=share), free - 2 * share  # the next one needs its own
+    return fixed, free
 
 
 def _amounts(fixed: Shares, free: Fraction, occasion: Occasion) -> tuple[Fraction, Fraction]:
@@ -234,6 +168,44 @@ def with_search(shares: Shares, *, growth: Fraction, blocks: Fraction, hubs: boo
     """Return shares that spend part of what is bought for nodes on a search for communities."""
     rest = _with_nodes(shares, shares.on_nodes - growth - blocks, hubs=hubs)
     return replace(rest, growth=growth, blocks=blocks)
+
+
+def with_labels(shares: Shares, *, need: float, edges: float, hubs: bool) -> Shares:
+    """Return shares that spend more on labels where edges are few.
+
+    It comes from the mixing of classes first, if that would drown in noise, and then from nodes.
+    The sum does not change.
+
+    Parameters
+    ----------
+    need
+        What both queries about labels should have.
+    edges
+        About how many edges there are.
+    """
+    wanted = Fraction(round(10_000 * min(need, 1e6)), 10_000) - shares.on_labels
+    extra = min(max(wanted, NONE), MOST_LABELS * shares.pool, shares.on_nodes / 2)
+    if not shares.label_edges or not extra:
+        return shares
+    drowned = shares.mixing and math.sqrt(2 * CELLS) / float(shares.mixing) > edges / DROWNED
+    of_mixing = min(extra, shares.mixing) if drowned else NONE
+    rest = _with_nodes(shares, shares.on_nodes - (extra - of_mixing), hubs=hubs)
+    return _with_labels(replace(rest, mixing=shares.mixing - of_mixing), shares.on_labels + extra)
+
+
+def to_follow(shares: Shares, free: Fraction) -> Fraction:
+    """Return what a timestamp may spend on following the agreement of labels between windows.
+
+    All timestamps of a window together take at most half of the reserve.
+    """
+    if shares.on_labels or shares.window == 1:
+        return NONE
+    most = FOLLOWED * RESERVE * shares.pool / (shares.window - 1)
+    return most if shares.bought + most <= free else NONE
+
+
+def _with_labels(shares: Shares, epsilon: Fraction) -> Shares:
+    return replace(shares, agreement=epsilon / 2, label_edges=epsilon - epsilon / 2)
 
 
 def typical_shares(components: Components, guarantee: WEventPrivacy) -> dict[str, Shares]:
@@ -337,6 +309,10 @@ def least_shares(components: Components, guarantee: WEventPrivacy) -> dict[str, 
         "hubs": Fraction(ENOUGH_FOR_HUBS, 2) if components.hubs else NONE,
         "triangles": shares.triangles,
     }
+    for name in ("active", "reciprocity", "weights", "kept_weights", "owner_sizes"):
+        least[name] = getattr(shares, name, NONE)
+    if components.labels:
+        least |= dict.fromkeys(("agreement", "label_edges"), LABELS * LEAST * fixed.pool / 2)
     return {name: epsilon for name, epsilon in least.items() if epsilon}
 
 
@@ -352,13 +328,18 @@ def _fixed_kind(
     components: Components, guarantee: WEventPrivacy, reserves: bool, follows: bool
 ) -> Shares:
     """The fixed shares, by whether edges kept are reserved for or counted at the timestamp."""
-    epsilon, window = guarantee.epsilon, guarantee.window
+    steps, window = guarantee.unit.edges, guarantee.window
+    epsilon = guarantee.epsilon / steps
     persistence = PERSISTENCE * epsilon if components.persistence else NONE
-    edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window), MOST_EDGES * epsilon)
-    return Shares(
+    edges = min(max(EDGES * epsilon, EDGES_AT_ONCE * window / steps), MOST_EDGES * epsilon)
+    plain = not (components.two_sides or components.weights)
+    make = Shares if plain else OwnerShares if components.owners else KindShares
+    kept_weights = KEPT_WEIGHTS * persistence if components.weights else NONE
+    pool, persistence = epsilon - edges - persistence, persistence - kept_weights
+    shares = make(
         timestamp=0,
         window=window,
-        pool=epsilon - edges - persistence,
+        pool=pool,
         opens=False,
         edges=edges / window,
         persistence=persistence / 2 if follows else NONE,
@@ -371,79 +352,42 @@ def _fixed_kind(
         blocks=NONE,
         triangles=NONE,
     )
+    if not isinstance(shares, KindShares):
+        return shares
+    if isinstance(shares, OwnerShares):
+        shares = replace(shares, at_most=components.owners)
+    return replace(
+        shares,
+        kept_weights=kept_weights / 2 if follows else NONE,
+        reserved_weights=kept_weights / 2 if reserves else NONE,
+    )
 
 
 def _with_structure(components: Components, shares: Shares, epsilon: Fraction) -> Shares:
-    curve = CURVE if components.curve else NONE
-    triangles = TRIANGLES if components.clustering else NONE
-    unit = epsilon / (curve + MIXING + triangles)
-    return replace(shares, curve=curve * unit, mixing=MIXING * unit, triangles=triangles * unit)
+    parts: dict[str, Any] = {
+        "curve": CURVE if components.curve else NONE,
+        "mixing": MIXING,
+        "triangles": TRIANGLES if components.clustering else NONE,
+    }
+    if components.two_sides:
+        parts = dict(zip(parts, (parts["curve"], SIDE_MIXING, NONE), strict=True))
+    if components.reciprocity:
+        parts |= {"active": ACTIVE, "reciprocity": RECIPROCITY}
+    if components.owners:
+        parts = {
+            "owner_sizes": OWNER_SIZES,
+            "curve": OTHER_CURVE if components.curve else NONE,
+            "mixing": OWNER_MIXING if components.mixing else NONE,
+            "reciprocity": OWNER_RECIPROCITY if components.reciprocity else NONE,
+        }
+        if components.mixing and not components.reciprocity:
+            parts["mixing"] += OWNER_RECIPROCITY
+    if components.weights:
+        parts["weights"] = WEIGHTS * sum(parts.values()) / (1 - WEIGHTS)
+    unit = epsilon / sum(parts.values())
+    return replace(shares, **{name: part * unit for name, part in parts.items()})
 
 
 def _with_nodes(shares: Shares, epsilon: Fraction, *, hubs: bool) -> Shares:
     for_hubs = epsilon / 2 if hubs and epsilon >= ENOUGH_FOR_HUBS else NONE
     return replace(shares, nodes=epsilon - for_hubs, hubs=for_hubs)
-
-
-def next_mode(
-    mode: Mode,
-    *,
-    top: Floats,
-    drift: Drift,
-    new_share: float,
-    node_window: Fraction,
-    window: int,
-    kept: tuple[float, float],
-) -> Mode:
-    """Choose between one good measurement per window and a poor one at every timestamp.
-
-    Where it is known how many edges stay, and measuring at every timestamp would tell the largest
-    nodes from noise, that decides. Otherwise both are compared by the expected relative squared
-    error of the largest nodes.
-
-    Parameters
-    ----------
-    top
-        The filtered degrees of the largest nodes.
-    drift
-        How degrees change.
-    new_share
-        The share of squared degrees among them that is new in each step.
-    kept
-        The share of edges that stay, and the variance of that estimate.
-    """
-    if not drift.known or not top.size or window == 1:
-        return mode
-    total = float(node_window)
-    steady_noise, periodic_noise = 8 * window**2 / total**2, 8 / total**2
-    share, doubt = kept
-    if doubt < KNOWN_SHARE and steady_noise < float((top**2).mean()):
-        return (
-            "periodic"
-            if share > (MOSTLY_STAY if mode == "periodic" else STAY_TO_SWITCH)
-            else "steady"
-        )
-    level = np.maximum(top, 1e-6)
-    rows = np.stack([level, level**2])
-    spread = np.sqrt((rows * np.linalg.solve(drift.information, rows)).sum(axis=0))
-    moved = np.maximum(drift.rates @ rows - spread, 0.02)
-    square = level**2
-    steady = float((_settled(moved, steady_noise) / square).mean())
-    steady += new_share * steady_noise / (steady_noise + float(square.mean()))
-    between = moved * (window - 1) / 2
-    periodic = float(((_settled(window * moved, periodic_noise) + between) / square).mean())
-    periodic += new_share * (window - 1) / 2
-    ratio, error = STAY if mode == "steady" else SWITCH
-    if node_window < ENOUGH_FOR_HUBS or node_window >= ENOUGH_FOR_HUBS * window:
-        error = 0.0  # both have hub rows, or neither has
-    return "steady" if periodic > max(ratio * steady, error) else "periodic"
-
-
-def _settled(drift: Floats, noise: float) -> Floats:
-    """Return the variance at which a random-walk filter settles."""
-    return (np.sqrt(drift**2 + 4 * drift * noise) - drift) / 2
-
-
-def top_count(nodes: int) -> int:
-    """Return how many nodes count as the largest: 1 %, and at least 5."""
-    return min(nodes, max(5, math.ceil(nodes / 100)))

@@ -24,6 +24,7 @@ __all__ = [
     "pad",
     "room_ahead",
     "stub_pools",
+    "take",
 ]
 
 Integer = int | np.integer[Any]
@@ -88,6 +89,13 @@ def keep(
         done += 1
     ahead[0] = read  # or the compiler would leave the reads out
     return done
+
+
+@kernel
+def take(taken: KeySet, keys: Integers) -> None:
+    """Mark pairs that must not become edges."""
+    for key in keys:
+        add_key(taken, key)
 
 
 @kernel
@@ -268,9 +276,13 @@ def match_leftovers(
     v: Positions,
     taken: KeySet,
     bits: int,
+    turn: bool,
     rng: np.random.Generator,
 ) -> int:
-    """Step 3: join the leftover stubs in pairs. Kept edges are replaced only if no other can be."""
+    """Step 3: join the leftover stubs in pairs. Kept edges are replaced only if no other can be.
+
+    `turn` says whether both ends of an edge are alike.
+    """
     budget = _DRAWS_PER_EDGE * u.size + _MORE_DRAWS
     for pair in range(rest.size // 2):
         if done == u.size:
@@ -282,7 +294,7 @@ def match_leftovers(
             continue
         for first in (kept, 0):
             draws = min(budget, _LEFTOVER_DRAWS // 2)
-            left = _switch(x, y, first, done, draws, True, u, v, taken, bits, rng)
+            left = _switch(x, y, first, done, draws, turn, u, v, taken, bits, rng)
             budget -= draws - left
             if left > 0:
                 done += 1
@@ -293,6 +305,7 @@ def match_leftovers(
 @lean_kernel
 def pad(
     nodes: int,
+    left: int,
     done: int,
     u: Positions,
     v: Positions,
@@ -303,15 +316,18 @@ def pad(
     """Step 4: add random pairs up to the edge count, weighted by degree and then uniform.
 
     An end of a random edge is a node drawn in proportion to its degree. Where draws keep failing,
-    the rest is chosen from the list of free pairs.
+    the rest is chosen from the list of free pairs. With `left` nodes on the left, edges lead from
+    one of them to one of the others.
     """
     while done < u.size:
         before = done
         for draw in range(2 * _PAD_DRAWS):
             if draw < _PAD_DRAWS and done > 0:
                 one, other = _below(done, rng), _below(done, rng)
-                x = u[one] if rng.random() < 0.5 else v[one]
-                y = u[other] if rng.random() < 0.5 else v[other]
+                x = u[one] if left > 0 or rng.random() < 0.5 else v[one]
+                y = u[other] if left == 0 and rng.random() < 0.5 else v[other]
+            elif left > 0:
+                x, y = np.int32(_below(left, rng)), np.int32(left + _below(nodes - left, rng))
             else:
                 x, y = np.int32(_below(nodes, rng)), np.int32(_below(nodes, rng))
             if x != y and add_key(taken, pack_unordered(x, y, bits)):
@@ -319,13 +335,14 @@ def pad(
                 done += 1
                 break
         if done == before:
-            _pad_from_list(nodes, done, u, v, taken, bits, rng)
+            _pad_from_list(nodes, left, done, u, v, taken, bits, rng)
             break
 
 
 @lean_kernel
 def _pad_from_list(
     nodes: int,
+    left: int,
     done: int,
     u: Positions,
     v: Positions,
@@ -339,11 +356,11 @@ def _pad_from_list(
     taken; the n²/2 pairs are then few.
     """
     free = 0
-    for x in range(nodes):
-        for y in range(x + 1, nodes):
+    for x in range(nodes if left == 0 else left):
+        for y in range(max(x + 1, left), nodes):
             free += not has_key(taken, pack_unordered(x, y, bits))
-    for x in range(nodes):
-        for y in range(x + 1, nodes):
+    for x in range(nodes if left == 0 else left):
+        for y in range(max(x + 1, left), nodes):
             if done < u.size and not has_key(taken, pack_unordered(x, y, bits)):
                 if rng.random() * free < u.size - done:
                     u[done], v[done] = x, y
@@ -352,15 +369,15 @@ def _pad_from_list(
 
 
 @kernel
-def other_keys(absent: Integers, nodes: int, count: int, bits: int) -> Integers:
-    """Keys of all `count` pairs that are not listed."""
+def other_keys(absent: Integers, nodes: int, left: int, count: int, bits: int) -> Integers:
+    """Keys of all `count` pairs that are not listed; see `pad` for `left`."""
     listed = key_set(absent.size)
     for key in absent:
         add_key(listed, key)
     keys = np.empty(count, dtype=np.int64)
     found = 0
-    for x in range(nodes):
-        for y in range(x + 1, nodes):
+    for x in range(nodes if left == 0 else left):
+        for y in range(max(x + 1, left), nodes):
             key = pack_unordered(x, y, bits)
             if not has_key(listed, key):
                 keys[found] = key

@@ -63,6 +63,7 @@ def swap_triangles(
     strong: bool = False,
     current: int | None = None,
     spared: tuple[Positions, Positions] | None = None,
+    small_only: bool = False,
 ) -> Edges:
     """Move the number of triangles towards `triangles`; degrees and block counts stay.
 
@@ -87,6 +88,8 @@ def swap_triangles(
     spared
         Ends of edges to leave as they are, the most lasting first. Others are swapped first; if
         they do not suffice, all but the first two fifths of these.
+    small_only
+        Whether all wedges that are closed begin at a small node, and not one in four.
 
     Returns the input itself if it is within 2 triangles or the tolerance, or has no two edges.
 
@@ -108,7 +111,7 @@ def swap_triangles(
         work = _default_work(edges.u.size, current, triangles) * (_PATIENCE if strong else 1)
     lists = neighbour_lists(edges, nodes)
     beyond = _allowance(triangles, _OVERSHOOT)
-    move = _swap_in if current < triangles else _swap_out
+    adds = current < triangles
     state = rng.integers(1 << 63, size=1, dtype=np.uint64)
     sizes = np.bincount(labels)
     old_u, old_v = (labels[:0], labels[:0]) if spared is None else spared
@@ -117,7 +120,11 @@ def swap_triangles(
         keys = key_set(count)
         _add_pairs(keys, old_u[:count], old_v[:count])
         most = int(times * work)
-        current = move(lists, labels, sizes, keys, current, triangles, beyond, most, state)
+        limits = (current, triangles, beyond, most)
+        if adds:
+            current = _swap_in(lists, labels, sizes, keys, *limits, small_only, state)
+        else:
+            current = _swap_out(lists, labels, sizes, keys, *limits, state)
     return to_edges(lists)
 
 
@@ -147,6 +154,7 @@ def _swap_in(
     wanted: int,
     beyond: int,
     work: int,
+    small_only: bool,
     state: State,
 ) -> int:
     """Close wedges x-v-b: join x and b, and join what each gives up for it.
@@ -157,7 +165,7 @@ def _swap_in(
     starts, neighbours = lists[0], lists[1]
     while current < wanted and work > 0:
         work -= _READS_PER_TRY
-        if below(state, _SMALL_IN) == 0:
+        if below(state, _SMALL_IN) == 0 or small_only:
             swap = small_wedge(lists, labels, label_sizes, state)
             gain, reads = _try_swap(lists, swap, spared, -1, 1, wanted + beyond - current)
             work -= reads

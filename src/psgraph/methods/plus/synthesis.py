@@ -7,6 +7,8 @@ of it is post-processing of sealed values and of the release before.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,11 +16,15 @@ from psgraph._runtime.arrays import Integers, Labels
 from psgraph._runtime.jit import kernel
 from psgraph._runtime.kernels import sorting_order
 from psgraph._runtime.resources import phase
+from psgraph.engines.runner import Runner
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.kind import Edges
+from psgraph.graph.kind import UNDIRECTED, Edges
+from psgraph.graph.parts import MemoryParts
 from psgraph.methods.plus.clustering import Clustering
 from psgraph.methods.plus.degrees import kept_share, steadiness
+from psgraph.methods.plus.flows import flow_rows
 from psgraph.methods.plus.hubs import with_hubs
+from psgraph.methods.plus.label_blocks import by_chance
 from psgraph.methods.plus.mixing import (
     CLASSES,
     affinity,
@@ -26,63 +32,200 @@ from psgraph.methods.plus.mixing import (
     degree_classes,
     divided,
     integer_blocks,
+    side_mixing,
 )
-from psgraph.methods.plus.realisation import Target, realise
-from psgraph.methods.plus.state import PlusState
+from psgraph.methods.plus.parts import Last, draw_parts, layout_of
+from psgraph.methods.plus.realisation import Coarse, Target, realise
+from psgraph.methods.plus.reciprocity import swap_heads
+from psgraph.methods.plus.state import AnyState, PlusState, SidedState
 from psgraph.methods.plus.swaps import swap_triangles
+from psgraph.methods.plus.ties import pair_ranks
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
+from psgraph.methods.plus.weights import drawn_weights
 
-__all__ = ["draw", "old_edges", "swapped", "target_of"]
+__all__ = ["draw", "in_parts", "old_edges", "sided_target", "swapped", "target_of"]
 
 
 STRONG = 0.05  # transitivity from which on more work is spent on triangles
 OFFERED = 2  # old edges are offered for each that is kept
+MOST_SWAPPED = 1 << 24  # edges of a graph that are swapped, in memory
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
 def draw(
-    state: PlusState, previous: SyntheticGraph | None, rng: np.random.Generator
+    state: AnyState, previous: SyntheticGraph | None, rng: np.random.Generator, engine: Runner
 ) -> SyntheticGraph:
-    """Draw a graph with the wanted degrees, mixing and triangles, grown from the release before."""
+    """Draw a graph with the wanted degrees, mixing and triangles, grown from the release before.
+
+    Directed graphs get reciprocated edges instead of triangles. Graphs of many nodes are drawn in
+    parts where they can be: see `in_parts`.
+    """
     kept = kept_share(state.persistence)
+    if isinstance(state, PlusState) and in_parts(state):
+        return _draw_in_parts(state, previous, kept, rng, engine)
     with phase("mixing"):
-        target = target_of(state)
+        target = target_of(state) if isinstance(state, PlusState) else sided_target(state)
     with phase("realisation"):
         candidates, most = old_edges(previous, state.roster, state.numbers, kept)
-        edges = realise(target, kept=candidates, most_kept=most, rng=rng)
-    with phase("clustering"):
-        edges = swapped(edges, state.clustering, target, kept, candidates, rng)
-    return SyntheticGraph(state.roster, edges.u, edges.v)
+        shift = np.int32(target.left if target.directed else 0)
+        ends = candidates[0], candidates[1] + shift
+        build = flow_rows if state.kind.flows else realise
+        edges = build(target, kept=ends, most_kept=most, rng=rng)
+        edges = Edges(edges.u, edges.v - shift)
+    if state.kind.flows:  # the graph adds up the rows of a pair
+        return SyntheticGraph(state.roster, edges.u, edges.v, kind=state.kind)
+    if isinstance(state, PlusState):
+        with phase("clustering"):
+            edges = swapped(edges, state.clustering, target, kept, candidates, rng)
+    elif state.kind.directed:
+        with phase("reciprocity"):
+            edges = _with_reciprocity(edges, state, target, candidates, rng)
+    weight = None
+    if state.known_weights is not None:
+        with phase("weights"):
+            weight = _weights(edges, state, previous, kept, rng)
+    return SyntheticGraph(state.roster, edges.u, edges.v, kind=state.kind, weight=weight)
+
+
+def in_parts(state: PlusState) -> bool:
+    """Whether the graph of a state is drawn in parts: a function of released values.
+
+    Graphs with weights, or with blocks of public labels or communities, are drawn in memory.
+    """
+    blocks = state.labels_in_use is not None or state.search.in_use is not None
+    plain = not blocks and state.known_weights is None
+    nodes = len(state.roster)
+    sparse = 2 * state.edge_count <= UNDIRECTED.pairs(nodes)
+    return plain and sparse and layout_of(nodes).ranges > 1
+
+
+def _draw_in_parts(
+    state: PlusState,
+    previous: SyntheticGraph | None,
+    kept: float,
+    rng: np.random.Generator,
+    engine: Runner,
+) -> SyntheticGraph:
+    with phase("mixing"):
+        target = target_of(state)
+    last = None if previous is None else Last(previous, state.roster, state.numbers, kept)
+    seed = int(rng.integers(1 << 63))
+    parts = draw_parts(target, last, seed, engine)
+    if parts.edge_count <= MOST_SWAPPED:
+        with phase("clustering"):
+            before = Edges(*parts.whole())
+            candidates, _ = old_edges(previous, state.roster, state.numbers, kept)
+            edges = swapped(before, state.clustering, target, kept, candidates, rng)
+            if edges is not before:
+                parts = MemoryParts(
+                    edges.u, edges.v, nodes=parts.nodes, part_nodes=parts.part_nodes
+                )
+    return SyntheticGraph.from_parts(state.roster, parts)
+
+
+def _with_reciprocity(
+    edges: Edges,
+    state: SidedState,
+    target: Target,
+    old: tuple[Labels, Labels],
+    rng: np.random.Generator,
+) -> Edges:
+    """Swap heads towards the wanted share of reciprocated edges, if anything is known of it."""
+    if not state.reciprocity.seen.all():
+        return edges
+    labels = target.labels[: target.left], target.labels[target.left :]
+    pairs = round(float(state.reciprocity.level[0]) * edges.u.size / 2)
+    return swap_heads(edges, nodes=target.left, labels=labels, pairs=pairs, rng=rng, spared=old)
+
+
+def _weights(
+    edges: Edges,
+    state: AnyState,
+    previous: SyntheticGraph | None,
+    kept: float,
+    rng: np.random.Generator,
+) -> Integers:
+    """Draw weights; edges of the release before may keep theirs."""
+    assert state.known_weights is not None
+    before = None
+    if previous is not None and previous.weight is not None:
+        u, v, weight = previous.u, previous.v, previous.weight
+        if previous.roster is not state.roster and previous.roster != state.roster:
+            where = state.roster.positions_of(previous.roster)
+            u, v = where[u], where[v]
+            there = (u >= 0) & (v >= 0)
+            u, v, weight = u[there], v[there], weight[there]
+        before = u, v, weight
+    return drawn_weights(state.known_weights, edges.u, edges.v, before, kept, rng)
+
+
+def sided_target(state: SidedState) -> Target:
+    """Return degrees, labels and integer blocks of a graph with two sides."""
+    one, other = (side.degrees for side in state.sides)
+    classes, directed = state.classes, state.kind.directed
+    mixing = side_mixing(
+        (one, other),
+        classes,
+        state.mixing,
+        state.edge_count,
+        directed=directed,
+        counts=state.class_counts,
+        repeats=state.kind.flows,
+    )
+    matrix = np.zeros((2 * CLASSES, 2 * CLASSES))
+    matrix[:CLASSES, CLASSES:], matrix[CLASSES:, :CLASSES] = mixing, mixing.T
+    identities = np.arange(2 * CLASSES, dtype=np.uint64)
+    blocks = integer_blocks(matrix, identities, state.block_seed, classes=2 * CLASSES)
+    return Target(
+        np.concatenate([one, other]),
+        np.concatenate([classes[0], classes[1] + np.int32(CLASSES)]),
+        *blocks,
+        state.edge_count,
+        left=one.size,
+        directed=directed,
+    )
 
 
 def target_of(state: PlusState) -> Target:
     """Return degrees, labels and integer blocks.
 
-    Labels are the classes, divided by community if any are in use, and one for each hub with a
-    row.
+    Labels are the classes, divided by public label or by community if any are in use, and one for
+    each hub with a row.
     """
     degrees, rows = state.degrees, state.hub_rows
     labels = classes = degree_classes(degrees)
-    mixing = class_mixing(degrees, classes, state.mixing, state.edge_count)
+    mixing = between_classes = class_mixing(degrees, classes, state.mixing, state.edge_count)
     identities = np.arange(CLASSES, dtype=np.uint64)
     if rows is not None:
         mixing = with_hubs(rows, mixing, degrees, classes)
         labels = classes.copy()
         labels[rows.hubs] = CLASSES + np.arange(rows.hubs.size, dtype=np.int32)
         identities = np.concatenate([identities, state.numbers[rows.hubs]])
-    found = state.search.in_use
-    if found is None:
+    found, known, wanted = state.search.in_use, state.labels_in_use, None
+    if known is not None:
+        codes = known.book.codes(state.roster)
+        chance = by_chance(between_classes, degrees, classes, codes, known.book.count)
+        wanted = known.blocks(chance)
+        ratios = np.divide(wanted, chance.matrix, out=np.ones_like(wanted), where=chance.matrix > 0)
+        smaller = divided(mixing.matrix, labels, codes, ratios, degrees, blocks=wanted)
+    elif found is not None:
+        ratios = affinity(found.blocks, found.labels, degrees, found.count)
+        smaller = divided(mixing.matrix, labels, found.labels, ratios, degrees)
+    else:
         blocks = integer_blocks(mixing.matrix, identities, state.block_seed, classes=CLASSES)
         return Target(degrees, labels, *blocks, state.edge_count)
-    ratios = affinity(found.blocks, found.labels, degrees, found.count)
-    smaller = divided(mixing.matrix, labels, found.labels, ratios, degrees)
     identities = np.where(
         smaller.parents < CLASSES,
         identities[smaller.parents] + np.uint64(CLASSES) * smaller.communities.astype(np.uint64),
         identities[smaller.parents],
     )
     blocks = integer_blocks(smaller.matrix, identities, state.block_seed, classes=smaller.classes)
-    return Target(degrees, smaller.labels, *blocks, state.edge_count)
+    target = Target(degrees, smaller.labels, *blocks, state.edge_count)
+    if wanted is None:
+        return target
+    numbers = np.arange(len(wanted), dtype=np.uint64)
+    coarse = integer_blocks(wanted, numbers, state.block_seed, classes=len(wanted))
+    return replace(target, coarse=Coarse(codes, *coarse))
 
 
 def swapped(
@@ -101,17 +244,23 @@ def swapped(
     nodes = target.degrees.size
     wedges, triangles = wedge_count(edges, nodes), count_triangles(edges, nodes)
     steady = steadiness(kept)
-    wanted = clustering.target(3 * triangles / max(wedges, 1), kept=kept, steady=steady)
+    by_label = target.coarse is not None
+    now = 3 * triangles / max(wedges, 1)
+    wanted = clustering.target(now, kept=kept, steady=steady, by_label=by_label)
     if wanted is None:
         return edges
+    # Blocks of labels bring most triangles, so that few swaps are needed to be close.
+    stays = 0.0 if by_label else CLOSE_WHERE_EDGES_STAY
     return swap_triangles(
         edges,
         nodes=nodes,
         labels=target.labels,
         triangles=round(wanted * wedges / 3),
-        tolerance=max(CLOSE, CLOSE_WHERE_EDGES_STAY * steady),
+        tolerance=max(CLOSE, stays * steady),
         rng=rng,
         strong=wanted >= STRONG,
+        # In a sparse graph the triangles of large nodes come with the blocks.
+        small_only=by_label and wanted < STRONG,
         current=triangles,
         spared=old,
     )
@@ -129,10 +278,12 @@ def old_edges(
     if previous is None or share == 0:
         return (np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)), 0
     u, v = previous.u, previous.v
+    if previous.kind.flows:
+        u, v = (np.repeat(end, previous.weight) for end in (u, v))  # type: ignore[arg-type]
     most = round(share * u.size)
     if previous.roster is not roster and previous.roster != roster:
-        u, v = _moved(u, v, roster.positions(previous.roster.ids))
-    order = sorting_order(_ranks(u, v, numbers))[: OFFERED * most]
+        u, v = _moved(u, v, roster.positions_of(previous.roster))
+    order = sorting_order(pair_ranks(u, v, numbers))[: OFFERED * most]
     return (u[order], v[order]), most
 
 
@@ -146,16 +297,3 @@ def _moved(u: Labels, v: Labels, where: Labels) -> tuple[Labels, Labels]:
         new_u[found], new_v[found] = x, y
         found += x >= 0 and y >= 0
     return new_u[:found], new_v[:found]
-
-
-@kernel
-def _ranks(u: Labels, v: Labels, numbers: NDArray[np.uint64]) -> Integers:
-    """A number for each pair that depends on the random numbers of its nodes, below 2³³."""
-    ranks = np.empty(u.size, dtype=np.int64)
-    for edge in range(u.size):
-        x, y = numbers[u[edge]], numbers[v[edge]]
-        mixed = (x + y) * np.uint64(0x9E3779B97F4A7C15) ^ x * y
-        mixed = (mixed ^ mixed >> np.uint64(31)) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-        ranks[edge] = mixed >> np.uint64(31)
-    return ranks

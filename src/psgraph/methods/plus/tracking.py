@@ -89,6 +89,10 @@ class Track:
         """Limit the levels to a range."""
         return replace(self, level=np.clip(self.level, low, high))
 
+    def doubted(self, variance: float) -> Track:
+        """Return the same levels with at least this variance."""
+        return replace(self, variance=np.maximum(self.variance, variance))
+
     def observe(self, observed: Floats, noise: float, scale: Floats, *, most: float = 1.0) -> Track:
         """Update the first ``observed.size`` entries.
 

@@ -15,7 +15,7 @@ from psgraph._runtime.jit import kernel
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Runner
 from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.kind import triangle, triangle_row
+from psgraph.graph.kind import UNDIRECTED, Kind, triangle, triangle_row
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Caveat, Method, NoisePlan
 from psgraph.methods.parameters import checked_flag, checked_integer
@@ -186,7 +186,10 @@ class PrivHRG(Method[PrivHRGMeasurement, PrivHRGState]):
     def audit_cases(self) -> AuditCases:
         return AuditCases(variants={"a random dendrogram": {"mcmc": False}})
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del kind
         del nodes  # the noise does not depend on it
         case = "every timestamp"
         tree_epsilon, count_epsilon = self._split(guarantee.per_timestamp)

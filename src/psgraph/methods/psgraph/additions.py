@@ -15,10 +15,10 @@ import numpy as np
 
 from psgraph._runtime.arrays import Floats, Integers, Positions
 from psgraph._runtime.jit import kernel
-from psgraph._runtime.kernels import KeySet, add_key, group_nodes, has_key, key_set, sort_keys
+from psgraph._runtime.kernels import KeySet, add_key, has_key, key_set, sort_keys
 from psgraph.engines.runner import Job, Runner
+from psgraph.engines.sides import Sides
 from psgraph.graph.kind import (
-    UNDIRECTED,
     first_end,
     pack,
     pack_pair,
@@ -48,18 +48,20 @@ def with_more(
     labels: Positions,
     seed: int,
     runner: Runner,
+    sides: Sides,
 ) -> EdgeParts:
-    """Add `missing` edges; `lack` is what degrees lack, inside and then outside.
+    """Add `missing` edges; `lack` is what degrees per side lack, inside and then outside.
 
     There have to be as many free pairs of nodes.
     """
     nodes = labels.size
     rng = np.random.Generator(np.random.PCG64(seed))
-    proposer = _Proposer(labels, lack, rng)
+    proposer = _Proposer(labels, lack, sides, rng)
     reads: list[list[Read]] = [[read] for read in parts.edges()]
     sizes = [0] * len(reads)
     for _ in range(ROUNDS):
-        proposed = runner.shuffle([Job(_itself, proposer.propose(missing))], nodes=nodes)
+        job = Job(_itself, proposer.propose(missing))
+        proposed = runner.shuffle([job], nodes=nodes, kind=sides.kind)
         reads = [[*had, read] for had, read in zip(reads, proposed.edges(), strict=True)]
         known = list(runner.map(Job(_known, reads)))
         sizes = [size for size, _ in known]
@@ -68,19 +70,19 @@ def with_more(
         if missing == 0 or not again.size:
             break
         proposer.take_back(again)
-    ranks = _free_ranks(nodes, sum(sizes), missing, rng)
-    items = _with_ranks(reads, sizes, ranks, nodes=nodes, part_nodes=runner.part_nodes)
-    return runner.store(Job(_complete, items, (nodes,)), nodes=nodes)
+    ranks = _free_ranks(sides.pairs - sum(sizes), missing, rng)
+    items = _with_ranks(reads, sizes, ranks, sides, part_nodes=runner.part_nodes)
+    return runner.store(Job(_complete, items, (sides,)), nodes=nodes, kind=sides.kind)
 
 
 class _Proposer:
     """Proposes edges for nodes that lack some, and remembers which pairs exist already."""
 
-    def __init__(self, labels: Positions, lack: Floats, rng: np.random.Generator) -> None:
-        self._labels, self._lack, self._rng = labels, lack.copy(), rng
-        _, ordered = group_nodes(labels.astype(np.int64), np.arange(labels.size))
-        self._members = ordered.astype(np.int32)
-        self._begins = np.append(0, np.bincount(labels).cumsum())
+    def __init__(
+        self, labels: Positions, lack: Floats, sides: Sides, rng: np.random.Generator
+    ) -> None:
+        self._labels, self._lack, self._sides, self._rng = labels, lack.copy(), sides, rng
+        self._first, self._second = sides.grouped(labels)
         self._joined: list[Integers] = []
 
     def propose(self, missing: int) -> Iterator[Integers]:
@@ -96,8 +98,8 @@ class _Proposer:
         while missing > 0 and at < entries.size:
             keys = np.empty(min(missing, CHUNK), dtype=np.int64)
             found, at = _propose(
-                self._labels, self._members, self._begins, entries, at, self._lack, joined,
-                visited, keys, self._rng,
+                self._labels, *self._first, *self._second, self._cut, self._sides.shift,
+                not self._sides.alike, entries, at, self._lack, joined, visited, keys, self._rng,
             )  # fmt: skip
             missing -= found
             yield keys[:found]
@@ -105,7 +107,12 @@ class _Proposer:
     def take_back(self, keys: Integers) -> None:
         """Undo proposals of pairs that have an edge."""
         self._joined.append(keys)
-        _give_back(keys, self._labels, self._lack)
+        _give_back(keys, self._labels, self._sides.shift, self._lack)
+
+    @property
+    def _cut(self) -> int:
+        """Where the degrees of second ends begin; after all if both ends are alike."""
+        return self._sides.slices[0].stop
 
 
 def _itself(keys: Integers) -> Integers:
@@ -119,13 +126,14 @@ def _known(reads: Sequence[Read]) -> tuple[int, Integers]:
 
 
 def _complete(
-    item: tuple[Sequence[Read], int, int, Integers], nodes: int
+    item: tuple[Sequence[Read], int, int, Integers], sides: Sides
 ) -> tuple[Positions, Positions]:
     """The distinct edges of a part, and those free pairs of it that have the given numbers."""
     reads, first, last, ranks = item
     keys = union([_keys(read) for read in reads])
     if ranks.size:
-        free = free_keys(keys, first, last, nodes, ranks)
+        directed = sides.kind.directed
+        free = free_keys(keys, first, last, sides.nodes, ranks, directed, sides.offset)
         keys = union([keys, free])
     return unpack(keys)
 
@@ -135,9 +143,8 @@ def _keys(read: Read) -> Integers:
     return pack(u, v)
 
 
-def _free_ranks(nodes: int, edges: int, wanted: int, rng: np.random.Generator) -> Integers:
+def _free_ranks(free: int, wanted: int, rng: np.random.Generator) -> Integers:
     """Choose `wanted` of the free pairs of nodes, by number, in ascending order."""
-    free = UNDIRECTED.pairs(nodes) - edges
     ranks = _distinct_numbers(free, wanted, rng)
     return sort_keys(ranks, largest=max(free, 1))
 
@@ -146,15 +153,16 @@ def _with_ranks(
     reads: Sequence[Sequence[Read]],
     sizes: Sequence[int],
     ranks: Integers,
+    sides: Sides,
     *,
-    nodes: int,
     part_nodes: int,
 ) -> list[tuple[Sequence[Read], int, int, Integers]]:
     """Give every part its range of nodes and the numbers, within it, of the pairs to add."""
     items, begin = [], 0
+    rows = sides.sizes[0]  # nodes that can be first ends
     for number, (of_part, size) in enumerate(zip(reads, sizes, strict=True)):
-        first, last = number * part_nodes, min((number + 1) * part_nodes, nodes)
-        pairs = UNDIRECTED.pairs_of_rows(first, last, nodes)
+        first, last = (min((number + at) * part_nodes, rows) for at in (0, 1))
+        pairs = sides.kind.pairs_of_rows(first, last, *sides.sizes)
         end = begin + pairs - size
         left, right = np.searchsorted(ranks, [begin, end])
         items.append((of_part, first, last, ranks[left:right] - begin))
@@ -173,8 +181,13 @@ def _key_set_of(keys: Integers) -> KeySet:
 @kernel
 def _propose(
     labels: Positions,
-    members: Positions,
-    begins: Integers,
+    first: Positions,
+    first_begins: Integers,
+    second: Positions,
+    second_begins: Integers,
+    cut: int,
+    shift: int,
+    ordered: bool,
     entries: Integers,
     at: int,
     lack: Floats,
@@ -183,15 +196,23 @@ def _propose(
     keys: Integers,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """Fill `keys` from the entry `at` on; how many there are, and at which entry to continue."""
-    nodes = labels.size
+    """Fill `keys` from the entry `at` on; how many there are, and at which entry to continue.
+
+    An entry is a degree inside or, from n + `shift` on, outside: up to `cut` that of a first end,
+    then that of a second end. Partners come from the other side.
+    """
+    degrees = labels.size + shift
     found = 0
     while at < entries.size:
         entry = entries[at]
-        outside = entry >= nodes
-        x = entry - nodes if outside else entry
+        outside = entry >= degrees
+        base = degrees if outside else 0
+        is_second = entry - base >= cut
+        x = entry - base - shift if is_second else entry - base
+        members = first if is_second else second
+        begins = first_begins if is_second else second_begins
         begin, end = begins[labels[x]], begins[labels[x] + 1]
-        pool = nodes - (end - begin) if outside else end - begin
+        pool = members.size - (end - begin) if outside else end - begin
         wanted = int(lack[entry] + 0.5)
         misses = 0
         while wanted > 0 and misses < 16 * pool:
@@ -203,7 +224,10 @@ def _propose(
             else:
                 drawn += begin
             y = members[drawn]
-            key = pack_unordered(x, y)
+            if ordered:
+                key = pack_pair(y, x) if is_second else pack_pair(x, y)
+            else:
+                key = pack_unordered(x, y)
             if y == x or visited[y] == entry or has_key(joined, key):
                 # Nearly all partners are taken: after sixteen rounds leave the rest to the end.
                 misses += 1
@@ -213,19 +237,18 @@ def _propose(
             found += 1
             wanted -= 1
             lack[entry] -= 1.0
-            lack[y + (nodes if outside else 0)] -= 1.0
+            lack[base + y + (0 if is_second else shift)] -= 1.0
         at += 1
     return found, at
 
 
 @kernel
-def _give_back(keys: Integers, labels: Positions, lack: Floats) -> None:
-    nodes = labels.size
+def _give_back(keys: Integers, labels: Positions, shift: int, lack: Floats) -> None:
     for key in keys:
         x, y = first_end(key), second_end(key)
-        shift = 0 if labels[x] == labels[y] else nodes
-        lack[x + shift] += 1.0
-        lack[y + shift] += 1.0
+        base = 0 if labels[x] == labels[y] else labels.size + shift
+        lack[base + x] += 1.0
+        lack[base + y + shift] += 1.0
 
 
 @kernel
@@ -300,10 +323,20 @@ def repeated(before: Integers, new: Integers) -> tuple[int, Integers]:
 
 
 @kernel
-def free_keys(keys: Integers, first: int, last: int, nodes: int, ranks: Integers) -> Integers:
+def free_keys(
+    keys: Integers,
+    first: int,
+    last: int,
+    nodes: int,
+    ranks: Integers,
+    directed: bool = False,
+    offset: int = 0,
+) -> Integers:
     """Return the keys of free pairs: those that have no edge, by number, in ascending order.
 
-    The free pairs whose first end is in the range from `first` to `last` are numbered.
+    The free pairs whose first end is in the range from `first` to `last` are numbered. Second ends
+    are all other nodes if the graph is `directed`, otherwise those after the first end and from
+    `offset` on.
 
     >>> unpack(free_keys(pack([0], [2]), 0, 1, 4, np.array([0, 1])))[1].tolist()
     [1, 3]
@@ -315,18 +348,21 @@ def free_keys(keys: Integers, first: int, last: int, nodes: int, ranks: Integers
         begin = here
         while here < keys.size and first_end(keys[here]) == u:
             here += 1
-        free = nodes - 1 - u - (here - begin)
-        edge, v = begin, np.int64(u + 1)
+        edge, v = begin, np.int64(0 if directed else max(u + 1, offset))
+        free = nodes - v - (here - begin) - (1 if directed else 0)
         before = passed  # free pairs before v
         while done < ranks.size and ranks[done] < passed + free:
             # Jump from edge to edge to the pair with this number.
             while True:
                 upto = np.int64(second_end(keys[edge]) if edge < here else nodes)
+                if v <= u < upto:
+                    upto = np.int64(u)  # a node forms no pair with itself
                 if ranks[done] < before + (upto - v):
                     break
                 before += upto - v
                 v = upto + 1
-                edge += 1
+                if upto != u:
+                    edge += 1
             found[done] = pack_pair(u, v + ranks[done] - before)
             done += 1
         passed += free

@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from psgraph._runtime.arrays import Floats, Integers, Labels
 from psgraph._runtime.resources import phase
 from psgraph.engines.runner import Job, Runner
+from psgraph.engines.sides import Sides
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import exact_decimal
-from psgraph.graph import Roster, SyntheticGraph
-from psgraph.graph.kind import UNDIRECTED
+from psgraph.graph import UNDIRECTED, Kind, Roster, SyntheticGraph
 from psgraph.methods.audit_cases import AuditCases, Phase
 from psgraph.methods.base import Method, NoisePlan, SummaryChart
 from psgraph.methods.parameters import checked_choice, checked_flag, checked_integer
 from psgraph.methods.private import PrivateSnapshot
 from psgraph.methods.psgraph.reconstruction import Between, reconstruct, repaired
 from psgraph.methods.queries import (
+    EVERY_KIND,
     CommunityChoices,
     CommunityEdges,
     EdgeCount,
@@ -31,13 +32,21 @@ from psgraph.methods.queries import (
     OuterDegrees,
     SuperGraphEdges,
 )
-from psgraph.methods.steps.block_model import block_count, capped_community_edges
+from psgraph.methods.steps.block_model import (
+    block_count,
+    capped_community_edges,
+    capped_inner_degrees,
+    raked,
+)
 from psgraph.methods.steps.communities import (
     STRENGTHS,
     ChoiceConstant,
+    CommunitySource,
+    check_labels,
     division_plan,
     find_communities,
     keep_communities,
+    public_communities,
 )
 from psgraph.methods.steps.consistency import norm_sub
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy, exact_epsilon
@@ -70,6 +79,7 @@ class PSGraphMeasurement:
     noisy_outer_degrees: NDArray[np.int64]
     noisy_community_edges: NoisyCounts
     degree_epsilon: Fraction
+    kind: Kind = UNDIRECTED
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,7 @@ class PSGraphState:
     community_pairs: tuple[NDArray[np.int32], NDArray[np.int32]]
     community_edges: NDArray[np.float64]
     degree_epsilon: Fraction
+    kind: Kind = UNDIRECTED
 
     @property
     def communities(self) -> int:
@@ -98,10 +109,9 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     Parameters
     ----------
     threshold
-        Communities are found again when the noisy edge count changed by more than this many times
-        the number of nodes (the paper: 1).
+        Communities are found again when the noisy edge count changed by this × nodes (paper: 1).
     fusion
-        Whether degrees are averaged with those of the last timestamp while communities are kept.
+        Whether degrees are averaged with the last ones while communities are kept.
     postprocess
         Whether the drawn graph is repaired to the noisy number of edges.
     always_repartition
@@ -109,17 +119,16 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
     supernode_size
         Nodes per super-node in the community division.
     choice_constant
-        ``"tight"`` spends all of its epsilon on the community choice; ``"reference"`` uses half
-        of it, as the published code does.
+        ``"tight"`` spends all of its ε on the choice, ``"reference"`` half, as published code does.
     between
-        How edges between communities are drawn: ``"printed"`` (Equations 3 and 4) or
-        ``"symmetric"``. See `reconstruct`.
+        How edges between communities are drawn: ``"printed"`` or ``"symmetric"``; `reconstruct`.
+    communities
+        ``"found"`` by the private division, or ``"labels"``: the public ones, which cost nothing.
 
     Notes
     -----
-    With ε_s = ε/w for a timestamp: ε_e = min(0.01, ε_s/2) goes to the edge count. The rest goes
-    to degrees and community edges, of which half to communities when they are found again.
-    O(m + n log n) time and O(m + n) memory.
+    With ε_s = ε/w for a timestamp: ε_e = min(0.01, ε_s/2) goes to the edge count, the rest to
+    degrees and community edges, half of it to new communities. O(m + n log n) time, O(m + n) space.
 
     References
     ----------
@@ -141,7 +150,10 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         reason="Reusing them leaves more of the budget for degrees; they are recomputed when the "
         "noisy counts indicate that the graph has changed.",
     )
+    kinds = EVERY_KIND
     records = (PSGraphMeasurement, PSGraphState, NoisyCounts)
+    added_parameters = frozenset({"communities"})
+    uses_labels = True
     queries = (
         EdgeCount,
         SuperGraphEdges,
@@ -161,6 +173,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         supernode_size: int = 20,
         choice_constant: ChoiceConstant = "tight",
         between: Between = "printed",
+        communities: CommunitySource = "found",
     ) -> None:
         self.threshold = exact_epsilon(threshold, name="threshold")
         self.fusion = checked_flag("fusion", fusion)
@@ -169,6 +182,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         self.supernode_size = checked_integer("supernode_size", supernode_size, least=1)
         self.choice_constant = checked_choice("choice_constant", choice_constant, ChoiceConstant)
         self.between = checked_choice("between", between, Between)
+        self.communities = checked_choice("communities", communities, CommunitySource)
+
+    def check_roster(self, roster: Roster) -> None:
+        if self.communities == "labels":
+            check_labels(roster, method=self.name)
 
     def rehearsals(self) -> Sequence[PSGraph]:
         """Return a variant that finds communities first and then keeps them.
@@ -178,20 +196,30 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         _compile_repair()
         stable = copy.copy(self)
         stable.threshold, stable.always_repartition = Fraction(10**9), False
+        stable.communities = "found"
         return [stable]
 
     def audit_cases(self) -> AuditCases:
         return _CASES
 
-    def plan(self, guarantee: WEventPrivacy, *, nodes: int) -> list[NoisePlan]:
-        del nodes
+    def plan(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[NoisePlan]:
+        del nodes, kind
         epsilon = guarantee.per_timestamp
+        if self.communities == "labels":
+            return _split(epsilon, found=False).plan("every timestamp")
         found = _split(epsilon, found=True).plan(FOUND)
         found[1:1] = division_plan(FOUND, _split(epsilon, found=True).communities)
         return found if self.always_repartition else _split(epsilon, found=False).plan(KEPT) + found
 
-    def plan_remarks(self, guarantee: WEventPrivacy, *, nodes: int) -> list[str]:
+    def plan_remarks(
+        self, guarantee: WEventPrivacy, *, nodes: int, kind: Kind = UNDIRECTED
+    ) -> list[str]:
         """Say what the noise means for the decision to keep communities."""
+        del kind
+        if self.communities == "labels":
+            return ["Communities are the public labels of the roster. They cost nothing."]
         if self.always_repartition:
             return ["Communities are found again at every timestamp."]
         # The difference of two noise values is 1.5 scales on average.
@@ -212,7 +240,10 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
         roster, epsilon = private.roster, private.remaining
         with phase("communities"):
             noisy_edge_count = private.ask(EdgeCount(), epsilon=_edge_epsilon(epsilon))
-            if state is not None and self._keeps(state, noisy_edge_count, roster):
+            if self.communities == "labels":
+                split = _split(epsilon, found=False)
+                labels = public_communities(private, method=self.name)
+            elif state is not None and self._keeps(state, noisy_edge_count, roster):
                 split = _split(epsilon, found=False)
                 labels = keep_communities(state.roster, state.labels, private)
             else:
@@ -234,6 +265,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
             noisy_outer_degrees=outer,
             noisy_community_edges=between,
             degree_epsilon=split.structure,
+            kind=private.kind,
         )
 
     def _keeps(self, state: PSGraphState, noisy_edge_count: int, roster: Roster) -> bool:
@@ -244,9 +276,11 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
 
     def update(self, state: PSGraphState | None, measurement: PSGraphMeasurement) -> PSGraphState:
         with phase("perturbation"):
-            inner = norm_sub(measurement.noisy_inner_degrees)
-            outer = norm_sub(measurement.noisy_outer_degrees)
-            labels = measurement.labels
+            labels, sides = measurement.labels, Sides(measurement.kind, measurement.roster.sizes)
+            inner, outer = (
+                np.concatenate([norm_sub(noisy[part]) for part in sides.slices])
+                for noisy in (measurement.noisy_inner_degrees, measurement.noisy_outer_degrees)
+            )
             if state is not None and self.fusion and not measurement.found:
                 now, before = measurement.degree_epsilon, state.degree_epsilon
                 inner, outer = (
@@ -256,14 +290,18 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
                         roster=measurement.roster,
                         roster_before=state.roster,
                         weight=float(now / (now + before)),
+                        kind=measurement.kind,
                     )
                     for consistent, fused_before in (
                         (inner, state.fused_inner_degrees),
                         (outer, state.fused_outer_degrees),
                     )
                 )
-            inner, outer = capped_degrees(inner, outer, labels)
-            *pairs, edges = capped_community_edges(measurement.noisy_community_edges, labels)
+            inner = raked(inner, labels, sides)
+            outer = raked(outer, np.zeros_like(labels), sides)  # as one: only all sums are equal
+            inner, outer = capped_degrees(inner, outer, labels, sides)
+            noisy_edges = measurement.noisy_community_edges
+            *pairs, edges = capped_community_edges(noisy_edges, labels, sides)
         return PSGraphState(
             roster=measurement.roster,
             noisy_edge_count=measurement.noisy_edge_count,
@@ -274,6 +312,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
             community_pairs=(pairs[0], pairs[1]),
             community_edges=edges,
             degree_epsilon=measurement.degree_epsilon,
+            kind=measurement.kind,
         )
 
     def synthesise(
@@ -292,6 +331,7 @@ class PSGraph(Method[PSGraphMeasurement, PSGraphState]):
                 community_pairs=state.community_pairs,
                 community_edges=state.community_edges,
                 edge_count=state.noisy_edge_count,
+                sides=Sides(state.kind, state.roster.sizes),
                 between=self.between,
                 postprocess=self.postprocess,
                 engine=engine,
@@ -344,7 +384,7 @@ def _compile_repair() -> None:
     nodes, engine = 64, LocalEngine(threads=1, part_nodes=32)
     labels = np.arange(nodes, dtype=np.int32) % np.int32(2)
     ring = UNDIRECTED.keys(np.arange(nodes), (np.arange(nodes) + 1) % nodes)
-    parts = engine.shuffle([Job(_itself, [ring])], nodes=nodes)
+    parts = engine.shuffle([Job(_itself, [ring])], nodes=nodes, kind=UNDIRECTED)
     for edge_count in (nodes - 8, nodes + 8, UNDIRECTED.pairs(nodes) - 8):
         repaired(
             parts,
@@ -378,12 +418,13 @@ def measure_structure(
     edge is either inside one (then it moves D_i by 2) or between two (then it moves D_o by 2 and
     V by 1), so D_i may have all of ε_i and D_o and V half each. proofs/perturbation.md.
     """
+    kind = private.kind
     inner_epsilon, outer_epsilon, edge_epsilon = structure_epsilons(epsilon)
     inside, between = private.parallel(epsilon, "inside communities", "between communities")
-    noisy_inner_degrees = inside.ask(InnerDegrees(labels), epsilon=inner_epsilon)
-    noisy_outer_degrees = between.ask(OuterDegrees(labels), epsilon=outer_epsilon)
+    noisy_inner_degrees = inside.ask(InnerDegrees(labels, kind=kind), epsilon=inner_epsilon)
+    noisy_outer_degrees = between.ask(OuterDegrees(labels, kind=kind), epsilon=outer_epsilon)
     noisy_community_edges = between.ask(
-        CommunityEdges(labels, block_count(labels)), epsilon=edge_epsilon
+        CommunityEdges(labels, block_count(labels), kind=kind), epsilon=edge_epsilon
     )
     return noisy_inner_degrees, noisy_outer_degrees, noisy_community_edges
 
@@ -395,23 +436,34 @@ def fuse(
     roster: Roster,
     roster_before: Roster,
     weight: float,
+    kind: Kind = UNDIRECTED,
 ) -> Floats:
     """Return D̂_t = α·D̄_t + (1 − α)·D̂_{t−1}, or D̄_t for nodes that are new."""
     if roster is roster_before or roster == roster_before:
         return weight * consistent + (1 - weight) * fused_before
-    before = roster_before.positions(roster.ids)
+    before = roster_before.positions_of(roster)
+    sides = Sides(kind, roster.sizes)
+    shifted = np.where(before < 0, before, before + Sides(kind, roster_before.sizes).shift)
+    before = sides.joined(before, shifted)  # where the same degree was listed
     stayed = before >= 0
     fused = consistent.copy()
     fused[stayed] = weight * consistent[stayed] + (1 - weight) * fused_before[before[stayed]]
     return fused
 
 
-def capped_degrees(inner: Floats, outer: Floats, labels: Labels) -> tuple[Floats, Floats]:
-    """Cap degrees at the number of other nodes inside and outside the community."""
+def capped_degrees(
+    inner: Floats, outer: Floats, labels: Labels, sides: Sides | None = None
+) -> tuple[Floats, Floats]:
+    """Cap degrees at the number of other nodes inside and outside the community.
+
+    With two sides, those count that can be the other end of an edge.
+    """
     if not labels.size:
         return inner, outer
-    sizes = np.bincount(labels)[labels]
-    return np.minimum(inner, sizes - 1), np.minimum(outer, labels.size - sizes)
+    sides = sides or Sides.undirected(labels.size)
+    first, second = sides.members(labels, block_count(labels))
+    most = sides.joined((second.sum() - second)[labels], (first.sum() - first)[labels])
+    return capped_inner_degrees(inner, labels, sides), np.minimum(outer, most)
 
 
 # ---- for `psgraph audit`: the second phase, on graphs of three nodes ----
@@ -425,7 +477,7 @@ def _structure(*labels: int) -> Phase:
     def run(private: PrivateSnapshot) -> None:
         measure_structure(private, communities, epsilon=private.epsilon)
 
-    return Phase(run, Fraction(2), STRUCTURE)
+    return Phase(run, Fraction(2), STRUCTURE, EVERY_KIND)
 
 
 _CASES = AuditCases(
@@ -435,6 +487,7 @@ _CASES = AuditCases(
         "no fusion": {"fusion": False},
         "a symmetric reconstruction": {"between": "symmetric"},
         "half of ε for the choice": {"choice_constant": "reference"},
+        "labels as communities": {"communities": "labels"},
     },
     branches={
         "communities are found": lambda measured, _: measured.found,

@@ -21,7 +21,8 @@ from psgraph.engines.counting import add_split_degrees
 from psgraph.engines.rank_one import Blocks
 from psgraph.engines.runner import Job, Runner
 from psgraph.engines.sampling import sample
-from psgraph.graph.kind import UNDIRECTED, pack
+from psgraph.engines.sides import Sides, degree_count
+from psgraph.graph.kind import pack
 from psgraph.methods.psgraph.additions import with_more
 from psgraph.methods.steps.block_model import block_count, inside_blocks, synthesis_seed
 
@@ -45,6 +46,7 @@ def reconstruct(
     postprocess: bool,
     engine: Runner,
     rng: np.random.Generator,
+    sides: Sides | None = None,
 ) -> EdgeParts:
     """Draw edges inside and between communities, then repair the graph.
 
@@ -53,25 +55,32 @@ def reconstruct(
     labels
         The community of every node: 0, …, H − 1.
     inner_degrees, outer_degrees
-        D̂_i and D̂_o.
+        D̂_i and D̂_o, per side.
     community_pairs, community_edges
-        V̂: pairs a < b and the number of edges between them, where it is positive.
+        V̂: pairs a < b and the number of edges between them, where it is positive. With two sides
+        the number of edges from a to b.
     edge_count
         m̃, the noisy number of edges; clipped to what the nodes allow.
     between
         ``"printed"``: p = ĥ_x ĥ_y v̂_ab / (V_a H_b), Equations 3 and 4 as printed, with the
         community of the smaller number as a. ``"symmetric"``: p = v̂_ab ĥ_x ĥ_y / (H_a H_b),
-        which keeps the number of edges between two communities.
+        which keeps the number of edges between two communities. With two sides, from x in a to y
+        in b: V_a is the number of edges that leave a, ĥ_x and H_a are out-degrees, ĥ_y and H_b
+        are in-degrees.
     postprocess
         Whether to repair (Step 3).
+    sides
+        Where ends of edges come from; unless given, the graph is undirected.
 
     Notes
     -----
     O(n log n + m̃) time.
     """
-    nodes = labels.size
-    inside = inside_blocks(inner_degrees, labels)
-    across = _between_blocks(outer_degrees, labels, community_pairs, community_edges, between)
+    sides = sides or Sides.undirected(labels.size)
+    inside = inside_blocks(inner_degrees, labels, sides)
+    across = _between_blocks(
+        outer_degrees, labels, community_pairs, community_edges, between, sides
+    )
     parts = sample(engine, inside, across, seed=synthesis_seed(rng))
     if not postprocess:
         return parts
@@ -80,9 +89,10 @@ def reconstruct(
         labels=labels,
         inner_degrees=inner_degrees,
         outer_degrees=outer_degrees,
-        edge_count=min(max(edge_count, 0), UNDIRECTED.pairs(nodes)),
+        edge_count=min(max(edge_count, 0), sides.pairs),
         seed=synthesis_seed(rng),
         runner=engine,
+        sides=sides,
     )
 
 
@@ -92,23 +102,26 @@ def _between_blocks(
     pairs: tuple[Labels, Labels],
     edges: Floats,
     between: Between,
+    sides: Sides,
 ) -> Blocks:
     """Equations 3 and 4, where Σ_z ê_z^a = H_b v̂_ab / V_b cancels to one factor per pair."""
     a, b = pairs
     communities = block_count(labels)
-    degree_totals = np.bincount(labels, weights=outer_degrees, minlength=communities)  # H
+    of_first, of_second = sides.sums(outer_degrees, labels, communities)  # H
     if between == "printed":
         edge_totals = np.bincount(a, weights=edges, minlength=communities)
-        edge_totals += np.bincount(b, weights=edges, minlength=communities)  # V
-        denominators = edge_totals[a] * degree_totals[b]
+        if sides.alike:
+            edge_totals += np.bincount(b, weights=edges, minlength=communities)  # V
+        denominators = edge_totals[a] * of_second[b]
     else:
-        denominators = degree_totals[a] * degree_totals[b]
+        denominators = of_first[a] * of_second[b]
     alive = (edges > 0) & (denominators > 0)
-    return Blocks(outer_degrees, labels, a[alive], b[alive], edges[alive] / denominators[alive])
+    rates = edges[alive] / denominators[alive]
+    return Blocks(outer_degrees, labels, a[alive], b[alive], rates, sides)
 
 
 Read = Callable[[], Any]
-Shared = tuple[Positions, Floats, int]
+Shared = tuple[Positions, Floats, int, int]
 Found = tuple[Floats, Integers]
 
 _BINS = 1 << 16
@@ -131,6 +144,7 @@ def repaired(
     edge_count: int,
     seed: int,
     runner: Runner,
+    sides: Sides | None = None,
 ) -> EdgeParts:
     """Add or remove edges at the nodes furthest from their target degree, to `edge_count` edges.
 
@@ -138,8 +152,12 @@ def repaired(
     ----------
     parts
         Edges that were drawn with `psgraph.engines.sampling.sample`.
+    inner_degrees, outer_degrees
+        The target degrees, per side.
     edge_count
-        At most the number of pairs of nodes; reached exactly.
+        At most the number of pairs of nodes that can be edges; reached exactly.
+    sides
+        Where ends of edges come from; unless given, the graph is undirected.
     """
     missing = edge_count - parts.edge_count
     if missing == 0:
@@ -147,7 +165,10 @@ def repaired(
     wanted: Floats = np.concatenate([inner_degrees, outer_degrees])
     if missing > 0:
         lack: Floats = wanted - degrees_by_side(parts, labels, runner)
-        return with_more(parts, missing, lack=lack, labels=labels, seed=seed, runner=runner)
+        sides = sides or Sides.undirected(labels.size)
+        return with_more(
+            parts, missing, lack=lack, labels=labels, seed=seed, runner=runner, sides=sides
+        )
     number = 0
     while parts.edge_count > edge_count:
         most = min(-(-parts.edge_count // ROUND), ROUND_EDGES)
@@ -166,16 +187,17 @@ def repaired(
 
 
 def degrees_by_side(parts: EdgeParts, labels: Positions, runner: Runner) -> Integers:
-    """Return the degrees inside, then those outside, of all nodes."""
-    job = Job(_add_degrees, parts.edges(), (labels,))
-    return np.concatenate(runner.sum(job, sizes=(labels.size, labels.size)))
+    """Return the degrees inside, then those outside, of all nodes; each per side."""
+    size = degree_count(parts.kind, labels.size)
+    job = Job(_add_degrees, parts.edges(), (labels, size - labels.size))
+    return np.concatenate(runner.sum(job, sizes=(size, size)))
 
 
 def _add_degrees(
-    read: Callable[[], Any], labels: Positions, inner: Integers, outer: Integers
+    read: Callable[[], Any], labels: Positions, shift: int, inner: Integers, outer: Integers
 ) -> None:
     part = read()
-    add_split_degrees(part.u, part.v, labels, inner, outer)
+    add_split_degrees(part.u, part.v, labels, shift, inner, outer)
 
 
 # ---- removing edges ----
@@ -204,16 +226,17 @@ def with_fewer(
     Parameters
     ----------
     degrees, wanted
-        Inside, then outside, of all nodes.
+        Inside, then outside, of all nodes; each per side.
     key
         For the priorities; a new one in every round.
     """
     # Both ends would keep the fraction wanted / degree of their edges if each edge were kept
     # with the product of these fractions.
     weights = -np.log(np.clip(wanted / np.maximum(degrees, 1), _LEAST, 1.0))
-    shared = (labels, weights, key)
+    shared = (labels, weights, degree_count(parts.kind, labels.size) - labels.size, key)
     last = _last_to_go(parts, surplus, float(weights @ degrees), shared, runner)
-    return runner.store(Job(_kept, parts.edges(), (*shared, *last)), nodes=labels.size)
+    job = Job(_kept, parts.edges(), (*shared, *last))
+    return runner.store(job, nodes=labels.size, kind=parts.kind)
 
 
 def _last_to_go(
@@ -248,33 +271,37 @@ def _at_rank(found: Found, rank: int) -> tuple[float, int]:
     return float(priority), int(equal[rank - 1 - before])
 
 
-def _first(read: Read, labels: Positions, weights: Floats, key: int, limit: float) -> Found:
+def _first(
+    read: Read, labels: Positions, weights: Floats, shift: int, key: int, limit: float
+) -> Found:
     """The priorities up to a limit, and the keys of their edges."""
     u, v = read()
-    edges, priorities = _priorities(u, v, labels, weights, np.uint64(key), limit)
+    edges, priorities = _priorities(u, v, labels, weights, shift, np.uint64(key), limit)
     return priorities, _keys(u, v, edges)
 
 
 def _add_histogram(
-    read: Read, labels: Positions, weights: Floats, key: int, histogram: Integers
+    read: Read, labels: Positions, weights: Floats, shift: int, key: int, histogram: Integers
 ) -> None:
-    priorities, _ = _first(read, labels, weights, key, np.inf)
+    priorities, _ = _first(read, labels, weights, shift, key, np.inf)
     histogram += np.bincount(_bins(priorities), minlength=_BINS)
 
 
-def _in_bin(read: Read, labels: Positions, weights: Floats, key: int, wanted: int) -> Found:
+def _in_bin(
+    read: Read, labels: Positions, weights: Floats, shift: int, key: int, wanted: int
+) -> Found:
     """The priorities and keys of the edges in one bin of the histogram."""
-    priorities, keys = _first(read, labels, weights, key, np.inf)
+    priorities, keys = _first(read, labels, weights, shift, key, np.inf)
     chosen = _bins(priorities) == wanted
     return priorities[chosen], keys[chosen]
 
 
 def _kept(
-    read: Read, labels: Positions, weights: Floats, key: int, limit: float, last: int
+    read: Read, labels: Positions, weights: Floats, shift: int, key: int, limit: float, last: int
 ) -> tuple[Positions, Positions]:
     """The edges after the last one to go, in order of (priority, key)."""
     u, v = read()
-    edges, priorities = _priorities(u, v, labels, weights, np.uint64(key), limit)
+    edges, priorities = _priorities(u, v, labels, weights, shift, np.uint64(key), limit)
     goes = (priorities < limit) | (_keys(u, v, edges) <= last)
     stays = np.ones(u.size, dtype=bool)
     stays[edges[goes]] = False
@@ -293,17 +320,26 @@ def _bins(priorities: Floats) -> Integers:
 
 @kernel
 def _priorities(
-    u: Positions, v: Positions, labels: Positions, weights: Floats, key: np.uint64, limit: float
+    u: Positions,
+    v: Positions,
+    labels: Positions,
+    weights: Floats,
+    shift: int,
+    key: np.uint64,
+    limit: float,
 ) -> tuple[Integers, Floats]:
-    """Which edges have a priority up to `limit`, and their priorities."""
-    nodes = labels.size
+    """Which edges have a priority up to `limit`, and their priorities.
+
+    The weight of a second end is listed `shift` further on.
+    """
+    outside = labels.size + shift  # where the weights outside begin
     edges = np.empty(u.size, dtype=np.int64)
     priorities = np.empty(u.size, dtype=np.float64)
     found = 0
     for edge in range(u.size):
         x, y = np.int64(u[edge]), np.int64(v[edge])
-        shift = 0 if labels[x] == labels[y] else nodes
-        weight = max(weights[x + shift] + weights[y + shift], _LAST)
+        begin = 0 if labels[x] == labels[y] else outside
+        weight = max(weights[begin + x] + weights[begin + y + shift], _LAST)
         drawn = keyed_uniform(x, y, key)
         # −log(z) ≥ 1 − z: most need no logarithm. The margin is wider than any rounding.
         if drawn < 1.0 - 1.000001 * limit * weight - 1e-15:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from psgraph.errors import LedgerError
-from psgraph.graph import Roster
+from psgraph.errors import DataError, LedgerError
+from psgraph.graph import Roster, TwoSidedRoster
+from psgraph.graph.labels import NodeLabels
 from psgraph.graph.roster import Declared
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.budget import Charge
@@ -150,6 +151,10 @@ class Facts:
             raise ValueError("not facts")
         return facts
 
+    def restated(self, terms: Terms) -> Facts:
+        """The same key with other terms, before anything is sealed."""
+        return Facts(self.key, terms.to_bytes())
+
     def rows(self) -> dict[str, bytes]:
         """The rows of the table `facts`."""
         mark = hmac.digest(self.key, b"terms " + self.content, "sha256")
@@ -205,8 +210,17 @@ _DECLARED: dict[Declared, bytes] = {"given": b"g", "nodes": b"n", "edges": b"e"}
 
 
 def pack_roster(roster: Roster) -> bytes:
-    """A roster as bytes: how it was obtained, the kind of ids, the ids."""
+    """A roster as bytes: how it was obtained, the kind of ids, the ids.
+
+    Labels, if there are any, come first: ``L``, their length in 8 bytes, and their content.
+    """
+    if isinstance(roster, TwoSidedRoster):
+        left, right = map(pack_roster, roster.sides)
+        return _DECLARED[roster.declared] + b"t" + len(left).to_bytes(8, "little") + left + right
     head = _DECLARED[roster.declared] + (b"s" if roster.strings else b"i")
+    if roster.labels is not None:
+        labels = roster.labels.content
+        head = b"L" + len(labels).to_bytes(8, "little") + labels + head
     if roster.strings:
         return head + json.dumps(roster.ids.tolist(), ensure_ascii=False).encode()
     return head + roster.ids.astype("<i8").tobytes()
@@ -217,7 +231,18 @@ def unpack_roster(content: object) -> Roster:
     try:
         if not isinstance(content, bytes):
             raise ValueError
+        if content[1:2] == b"t":
+            cut = 10 + int.from_bytes(content[2:10], "little")
+            sides = unpack_roster(content[10:cut]), unpack_roster(content[cut:])
+            both = TwoSidedRoster(*sides)
+            if pack_roster(both) != content:
+                raise ValueError
+            return both
         ids: Any
+        labels, whole = None, content
+        if content[:1] == b"L":
+            end = 9 + int.from_bytes(content[1:9], "little")
+            labels, content = NodeLabels.from_content(content[9:end]), content[end:]
         if content[1:2] == b"s":
             names = json.loads(content[2:])
             ids = np.array(names, dtype=object if names else str)  # no names are still names
@@ -226,9 +251,9 @@ def unpack_roster(content: object) -> Roster:
         declared = {letter: name for name, letter in _DECLARED.items()}.get(content[:1])
         if declared is None:
             raise ValueError
-        roster = Roster(ids, declared=declared)
-        if pack_roster(roster) != content:
+        roster = Roster(ids, declared=declared, labels=labels)
+        if pack_roster(roster) != whole:
             raise ValueError
         return roster
-    except (RecursionError, TypeError, ValueError):
+    except (DataError, IndexError, RecursionError, TypeError, ValueError):
         raise LedgerError("a stored roster is damaged") from None

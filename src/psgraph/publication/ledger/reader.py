@@ -13,6 +13,7 @@ from psgraph._runtime.arrays import Positions
 from psgraph.engines.parallel import mapped, thread_count
 from psgraph.errors import LedgerError, ReplayConflict, RosterChanged
 from psgraph.graph import Roster, Snapshot
+from psgraph.graph.roster import DeclaredNodes
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import exact_fraction
 from psgraph.publication.ledger.chain import Facts, unpack_charges, unpack_roster
@@ -45,6 +46,11 @@ class LedgerReader:
             raise LedgerError(f"the terms in {self.path} are damaged") from None
         self.guarantee = self.terms.guarantee
         self._growth = RosterGrowth(self.roster)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What edges have in the input and not in the releases, as the terms say."""
+        return self.terms.dropped
 
     def close(self) -> None:
         """Close the file and release the lock."""
@@ -153,15 +159,15 @@ class LedgerReader:
             raise LedgerError(f"a roster in {self.path} was changed")
         return roster
 
-    def roster_kind(self) -> str | None:
-        """The kind of roster the stream was started with; None before the first timestamp."""
+    def declared_nodes(self) -> DeclaredNodes | None:
+        """What was declared about the nodes at the start; None before the first timestamp."""
         if not self.sealed:
             return None
         (digest,) = self._columns(0, "roster")
         roster = self.roster(digest)
         if roster is None:
             raise LedgerError(f"a roster is missing in {self.path}")
-        return roster.declared
+        return roster.declaration
 
     @property
     def noise(self) -> str | None:
@@ -220,10 +226,17 @@ def fingerprint(key: bytes, snapshot: Snapshot) -> bytes:
     mark = hmac.new(key, digestmod="sha256")
     time = (snapshot.time or "").encode()
     mark.update(b"%s\0%d\0%s\0" % (snapshot.roster.digest.encode(), len(time), time))
+    if stated := snapshot.kind.to_dict():
+        mark.update(repr(stated).encode() + b"\0")
+    if snapshot.bound is not None:  # all rows, also of edges that are not in use
+        mark.update(repr(tuple(snapshot.bound)).encode() + b"\0")
     # All smaller ends, then all larger ones, whatever parts the edges are read in.
     for end in (0, 1):
         for part in mapped(snapshot.parts.edges(), threads=thread_count()):
             mark.update(np.ascontiguousarray(part[end]).data)
+    if snapshot.kind.weighted:
+        for part in mapped(snapshot.parts.edges(), threads=thread_count()):
+            mark.update(np.ascontiguousarray(part.weight, dtype=np.int64).data)
     return mark.digest()
 
 
@@ -263,7 +276,17 @@ class RosterGrowth:
         u, v = positions[snapshot.u], positions[snapshot.v]
         if u.size and min(u.min(), v.min()) < 0:
             return snapshot  # such an edge can't have been there
-        return Snapshot(published, u, v, time=snapshot.time, dropped=snapshot.dropped)
+        return Snapshot(
+            published,
+            u,
+            v,
+            time=snapshot.time,
+            dropped=snapshot.dropped,
+            kind=snapshot.kind,
+            weight=snapshot.weight,
+            owner_sizes=snapshot.owner_sizes,
+            bound=snapshot.bound,
+        )
 
     def _positions(self, roster: Roster, digest: str, timestamp: int) -> tuple[Roster, Positions]:
         """The published roster, and the positions in it of the nodes of `roster`, −1 if new."""
@@ -273,7 +296,7 @@ class RosterGrowth:
         if published is None:
             raise LedgerError(f"the roster of timestamp {timestamp} is missing")
         _refuse_change(published, roster, timestamp)
-        positions = published.positions(roster.ids)
+        positions = published.positions_of(roster)
         self._last = roster, published, positions
         return published, positions
 
@@ -281,15 +304,14 @@ class RosterGrowth:
 def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
     """Refuse a roster that lacks a node it was published with."""
     changed = f"the roster of timestamp {timestamp}, which is already published, was changed: "
-    if len(published) and len(roster) and published.strings != roster.strings:
-        before, now = ("text", "integers") if published.strings else ("integers", "text")
+    if len(published.sizes) != len(roster.sizes):
         raise RosterChanged(
-            f"{changed}its ids were {before} and are {now} now\n"
-            f"Keep the ids of the roster {before}. One id that is not an integer makes all of a "
-            "text file text.",
-            code="id_type",
+            f"{changed}the number of its sides differs\nGive the same rosters as before.",
+            code="sides",
         )
-    missing = int(np.count_nonzero(roster.positions(published.ids) < 0))
+    for old, new in zip(published.sides, roster.sides, strict=True):
+        _refuse_other_ids(old, new, changed)
+    missing = int(np.count_nonzero(roster.positions_of(published) < 0))
     if missing:
         raise RosterChanged(
             f"{changed}{missing} of its {len(published)} nodes are missing now\n"
@@ -297,4 +319,24 @@ def _refuse_change(published: Roster, roster: Roster, timestamp: int) -> None:
             "node that leaves gets the time in the column `until`; a node that joins gets it in "
             "`from`, or is appended to a plain list and counts from the next timestamp on.",
             code="nodes_missing",
+        )
+    labels = None if roster.labels is None else roster.labels.take(roster.positions_of(published))
+    if labels != published.labels:
+        raise RosterChanged(
+            f"{changed}its labels differ\n"
+            "The past of a roster can't change. A node that changes its label gets a second row "
+            "with the time in `from`, and that time in `until` of the first row.",
+            code="labels",
+        )
+
+
+def _refuse_other_ids(published: Roster, roster: Roster, changed: str) -> None:
+    """Refuse ids of another type than those a roster was published with."""
+    if len(published) and len(roster) and published.strings != roster.strings:
+        before, now = ("text", "integers") if published.strings else ("integers", "text")
+        raise RosterChanged(
+            f"{changed}its ids were {before} and are {now} now\n"
+            f"Keep the ids of the roster {before}. One id that is not an integer makes all of a "
+            "text file text.",
+            code="id_type",
         )

@@ -24,7 +24,9 @@ from psgraph.errors import (
     exact_decimal,
 )
 from psgraph.graph import Roster
+from psgraph.graph.kind import UNDIRECTED, Kind
 from psgraph.privacy.accountant import Accountant
+from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.ledger.attempts import Attempts
 from psgraph.publication.ledger.chain import (
     COLUMNS,
@@ -109,6 +111,25 @@ class Ledger(LedgerReader):
             )
 
     # ---- writing ----
+
+    def take_kind(self, kind: Kind, dropped: tuple[str, ...]) -> WEventPrivacy:
+        """Fix the kind of the graphs, which is part of the terms, before the first is sealed."""
+        self._refuse_other_kind(kind)
+        terms = self.terms.on(kind, dropped)
+        if not self.sealed and terms.to_bytes() != self.terms.to_bytes():
+            facts = self._facts.restated(terms)
+            with self._database.transaction() as connection:
+                for name, value in facts.rows().items():
+                    connection.execute("UPDATE facts SET value = ? WHERE name = ?", (value, name))
+            self._facts, self.terms, self.guarantee = facts, terms, terms.guarantee
+            self._attempts.close()
+            self._attempts = Attempts(self.path, facts.genesis.hex()[:16])
+        return self.guarantee
+
+    def _refuse_other_kind(self, kind: Kind) -> None:
+        stored = self.terms.kind or UNDIRECTED
+        if self.sealed and kind != stored:
+            self.require(self.terms.on(kind))
 
     def check_attempts(self, *, again: bool = False) -> None:
         """Refuse if the next timestamp was measured too often; with `again`, if it was not."""

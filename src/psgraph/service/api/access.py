@@ -21,6 +21,7 @@ __all__ = [
     "TheService",
     "Timestamp",
     "allowed",
+    "link_next",
     "service_of",
 ]
 
@@ -115,6 +116,12 @@ def _find_stream(
     stream: Annotated[str, Path(pattern=NAME_PATTERN)],
 ) -> Stream:
     return service_of(request).streams.visible(stream, _identity(request))
+
+
+def link_next(response: Response, request: Request, **values: object) -> None:
+    """State the address of the next page, as all lists do: a header ``Link`` with rel "next"."""
+    address = request.url.include_query_params(**values)
+    response.headers["Link"] = f'<{address.path}?{address.query}>; rel="next"'
 
 
 TheService = Annotated[Service, Depends(service_of)]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 
 from psgraph._version import __version__
 from psgraph.methods.registry import build_method
 from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.publication.planning import plan
-from psgraph.service.api.access import ActionRoute, Caller, OpenStream, TheService, allowed
-from psgraph.service.audit_log import LogName
+from psgraph.service.api.access import (
+    ActionRoute,
+    Caller,
+    OpenStream,
+    TheService,
+    allowed,
+    link_next,
+)
+from psgraph.service.audit_log import Filter, LogName
 from psgraph.service.permissions import Identity
 from psgraph.service.private_views import comparison, quality_report
 from psgraph.service.schemas import (
@@ -31,7 +41,7 @@ from psgraph.service.schemas import (
 from psgraph.service.service import Service
 from psgraph.service.views import budget_of, stream_view, verification_of
 
-__all__ = ["operations", "oversight", "router"]
+__all__ = ["EVERYTHING", "Chosen", "operations", "oversight", "router"]
 
 oversight = APIRouter(route_class=ActionRoute, tags=["oversight"])
 router = APIRouter(route_class=ActionRoute, tags=["administration"])
@@ -73,19 +83,69 @@ async def get_quality_report(
     return await quality_report(service, stream, caller)
 
 
+_MOMENT = r"^(\d{4}(-\d\d(-\d\d(T[\d:]{2,8}Z?)?)?)?)?$"
+
+
+def choose(
+    action: Annotated[str | None, Query(max_length=60, pattern=r"^[a-z -]*$")] = None,
+    stream: Annotated[str | None, Query(max_length=63, pattern=r"^[a-z0-9_-]*$")] = None,
+    token: Annotated[str | None, Query(max_length=12, pattern=r"^[a-z0-9]*$")] = None,
+    since: Annotated[
+        str | None, Query(pattern=_MOMENT, description="Such as 2026-01-31, in UTC.")
+    ] = None,
+    until: Annotated[
+        str | None, Query(pattern=_MOMENT, description="Entries before this moment.")
+    ] = None,
+) -> Filter:
+    """Return which entries of the audit log are wanted."""
+    return Filter(action, stream, token, since, until)
+
+
+Chosen = Annotated[Filter, Depends(choose)]
+EVERYTHING = Filter()
+
+
 @oversight.get("/audit-log", **allowed("oversee"))
 def get_audit_log(
     service: TheService,
     caller: Caller,
+    request: Request,
+    response: Response,
     before: Annotated[int | None, Query(ge=0)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     log: Annotated[
         LogName,
         Query(description="'curators': the outcome of every post, for curators."),
     ] = "main",
+    chosen: Chosen = EVERYTHING,
 ) -> AuditPage:
     """Return entries of the audit log, newest first."""
-    return service.audit.page(caller, log, before=before, limit=limit)
+    page = service.audit.page(caller, log, before=before, limit=limit, chosen=chosen)
+    if len(page.entries) == limit and page.entries[-1].number:
+        link_next(response, request, before=page.entries[-1].number)
+    return page
+
+
+@oversight.get("/audit-log/export", response_class=Response, **allowed("oversee"))
+def export_audit_log(
+    service: TheService,
+    caller: Caller,
+    log: LogName = "main",
+    chosen: Chosen = EVERYTHING,
+) -> Response:
+    """Download the entries of the audit log as CSV, newest first."""
+    rows = service.audit.rows(caller, log, chosen)
+    started = chain([next(rows)], rows)  # a refusal comes before the first row
+    headers = {"Content-Disposition": f'attachment; filename="audit-{log}.csv"'}
+    return StreamingResponse(_as_csv(started), media_type="text/csv", headers=headers)
+
+
+def _as_csv(rows: Iterable[list[str]]) -> Iterator[str]:
+    rows = iter(rows)
+    while some := list(islice(rows, 1000)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(some)
+        yield text.getvalue()
 
 
 @oversight.get("/audit-log/verify", **allowed("oversee"))

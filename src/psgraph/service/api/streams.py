@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from psgraph.service.api.access import (
     TheService,
     Timestamp,
     allowed,
+    link_next,
 )
 from psgraph.service.downloads import (
     certificate_file,
@@ -28,10 +30,13 @@ from psgraph.service.problems import Refusal, padded
 from psgraph.service.rosters import replace_roster
 from psgraph.service.schemas import (
     Accepted,
+    Activity,
     NewStream,
     Preview,
     ReleaseView,
     RosterView,
+    Side,
+    StreamChange,
     StreamView,
     TimestampView,
 )
@@ -48,9 +53,26 @@ posting = APIRouter(route_class=ActionRoute, tags=["posting"])
 
 
 @router.get("/streams", **allowed("list"))
-def list_streams(service: TheService, caller: Caller) -> list[StreamView]:
-    """List the streams that the caller may see."""
-    return [stream_view(service, each, caller) for each in service.streams.seen_by(caller)]
+def list_streams(
+    service: TheService,
+    caller: Caller,
+    request: Request,
+    response: Response,
+    after: Annotated[
+        str, Query(max_length=63, description="Streams whose names come after this one.")
+    ] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 1000,
+    activity: Annotated[Activity | None, Query(description="Only such streams.")] = None,
+) -> list[StreamView]:
+    """List the streams that the caller may see, by name. A header `Link` leads to the next page."""
+    seen = [
+        each
+        for each in service.streams.seen_by(caller)
+        if each.name > after and activity in (None, each.activity)
+    ]
+    if len(seen) > limit:
+        link_next(response, request, after=seen[limit - 1].name)
+    return [stream_view(service, each, caller) for each in seen[:limit]]
 
 
 @router.post("/streams", status_code=201, **allowed("create"))
@@ -62,6 +84,16 @@ def create_stream(new: NewStream, service: TheService, caller: Caller) -> Stream
 @router.get("/streams/{stream}", **allowed("list"))
 def get_stream(stream: OpenStream, service: TheService, caller: Caller) -> StreamView:
     """Return the terms of a stream and its progress."""
+    return stream_view(service, stream, caller)
+
+
+@router.patch("/streams/{stream}", **allowed("manage"))
+def change_stream(
+    stream: OpenStream, change: StreamChange, service: TheService, caller: Caller
+) -> StreamView:
+    """Pause, archive or continue a stream, or change its title. Its guarantee never changes."""
+    service.streams.change(stream, change, caller)
+    service.worker.wake()
     return stream_view(service, stream, caller)
 
 
@@ -105,11 +137,18 @@ def catch_up(stream: OpenStream, service: TheService, caller: Caller) -> StreamV
 
 @router.put("/streams/{stream}/roster", **allowed("post", upload=True))
 async def put_roster(
-    stream: OpenStream, request: Request, service: TheService, caller: Caller
+    stream: OpenStream,
+    request: Request,
+    service: TheService,
+    caller: Caller,
+    side: Side | None = None,
 ) -> RosterView:
-    """Set the public list of nodes (CSV or Parquet, one id per row). It can only grow."""
+    """Set the public list of nodes (CSV or Parquet, one id per row). It can only grow.
+
+    A two-sided stream has two lists: give `side`.
+    """
     async with received(request, service, caller) as upload:
-        return await service.in_thread(replace_roster, service, stream, upload, caller)
+        return await service.in_thread(replace_roster, service, stream, upload, caller, side)
 
 
 @router.get("/streams/{stream}/timestamps/{timestamp}", **allowed("list"))
@@ -119,6 +158,9 @@ def get_timestamp(stream: OpenStream, timestamp: Timestamp, service: TheService)
 
 
 # ---- private data ----
+
+LONGEST_WAIT = 15.0
+_LOOK = 0.5  # seconds between looks for a new release
 
 _SNAPSHOT = allowed("post", upload=True)
 _SNAPSHOT["responses"] |= {200: {"model": Accepted, "description": "Released before"}}
@@ -202,18 +244,40 @@ async def post_preview(
 # ---- releases ----
 
 
-Format = Literal["parquet", "csv", "graphml"]
+Format = Literal["parquet", "csv", "graphml", "arrow"]
 ExportFormat = Literal["parquet", "csv", "graphml", "combined"]
 
 
 @releases.get("/streams/{stream}/releases", **allowed("certificates"))
-def list_releases(
+async def list_releases(
     stream: OpenStream,
+    service: TheService,
+    request: Request,
+    response: Response,
     since: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    wait: Annotated[
+        float,
+        Query(
+            ge=0,
+            le=LONGEST_WAIT,
+            description="Seconds to wait until there is a release from `since` on.",
+        ),
+    ] = 0.0,
 ) -> list[ReleaseView]:
-    """List releases in order."""
-    certificates = stream.releases.refresh()
+    """List releases in order. A header `Link` leads to the next page.
+
+    With `wait` the response comes as soon as there is a new release, or without one: ask again.
+    """
+    certificates = await service.in_thread(stream.releases.refresh)
+    if len(certificates) <= since and wait:
+        async with service.waiting.place() as admitted:
+            end = asyncio.get_running_loop().time() + (wait if admitted else 0.0)
+            while len(certificates) <= since and asyncio.get_running_loop().time() < end:
+                await asyncio.sleep(_LOOK)
+                certificates = await service.in_thread(stream.releases.refresh)
+    if len(certificates) > since + limit:
+        link_next(response, request, since=since + limit)
     return [release_view(each) for each in certificates[since : since + limit]]
 
 
@@ -238,6 +302,8 @@ async def get_edges(
     part: Annotated[int | None, Query(ge=0)] = None,
 ) -> Response:
     """Download a synthetic graph. The certificate states the digest of the Parquet file.
+
+    Parquet files are served in ranges, CSV and GraphML compressed; "arrow" is a stream of Arrow.
 
     A graph of many nodes is published in parts: a TAR archive of all, or one `part`.
     """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from psgraph.service.api.access import Caller, OpenStream, TheService, service_of
+from psgraph.service.api.administration import EVERYTHING, Chosen
 from psgraph.service.audit_log import LogName
 from psgraph.service.pages.templates import render, render_stream
 from psgraph.service.pages.visits import (
@@ -17,6 +19,7 @@ from psgraph.service.pages.visits import (
     filled,
     forget_cookie,
     identify_visit,
+    not_found,
     open_to,
     read,
     refuse_cross_site,
@@ -24,7 +27,7 @@ from psgraph.service.pages.visits import (
 )
 from psgraph.service.private_views import quality_report
 from psgraph.service.problems import Refusal
-from psgraph.service.schemas import NewToken, TokenCreated, VerificationView
+from psgraph.service.schemas import NewToken, StreamChange, TokenCreated, VerificationView
 from psgraph.service.service import Service
 from psgraph.service.streams import Stream
 from psgraph.service.views import budget_of, stream_view, verification_of
@@ -61,8 +64,8 @@ async def sign_in(request: Request, visit: Visitor) -> Response:
         return _form(request, back, error=refusal)
     assert identity.token is not None
     if visit.session is not None:  # never continue an old session
-        sessions.end(request.cookies[gate.cookie_name])
-    cookie, _ = sessions.start(identity.token)
+        await service.in_thread(sessions.end, request.cookies[gate.cookie_name])
+    cookie, _ = await service.in_thread(sessions.start, identity.token)
     response = RedirectResponse(_own_path(back), 303)
     response.set_cookie(
         gate.cookie_name,
@@ -82,7 +85,8 @@ async def sign_out(request: Request, visit: Visitor) -> Response:
     if visit.session is not None:
         await checked_form(request)
         service = service_of(request)
-        service.sessions.end(request.cookies[service.gate.cookie_name])
+        cookie = request.cookies[service.gate.cookie_name]
+        await service.in_thread(service.sessions.end, cookie)
     response = RedirectResponse("/sign-in?done=signed-out", 303)
     forget_cookie(request, response)
     return response
@@ -134,6 +138,19 @@ async def create_token(request: Request, service: TheService, caller: Caller) ->
     except Refusal as refusal:
         return _page(request, service, error=refusal)
     return _page(request, service, created=created)
+
+
+@router.get("/tokens/{token}/revoke", **open_to("tokens"))
+def confirm_revocation(
+    request: Request,
+    token: Annotated[str, Path(pattern="^[a-z0-9]{12}$")],
+    service: TheService,
+) -> Response:
+    """Ask before a token is revoked."""
+    found = [each for each in service.tokens.views() if each.id == token]
+    if not found or found[0].revoked:
+        raise not_found()
+    return render(request, "revoke.html", f"Revoke token {token}?", token=found[0])
 
 
 @router.post("/tokens/{token}/revoke", **open_to("tokens"))
@@ -218,10 +235,11 @@ def show_audit_log(
     before: Annotated[int | None, Query(ge=0)] = None,
     known: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$")] = None,
     log: LogName = "main",
+    chosen: Chosen = EVERYTHING,
 ) -> Response:
     """Show the entries of a log, and whether it is intact, also since a digest noted earlier."""
-    page = service.audit.page(caller, log, before=before, limit=_ENTRIES)
-    last = page.entries[-1].number if page.entries else 0
+    page = service.audit.page(caller, log, before=before, limit=_ENTRIES, chosen=chosen)
+    last = page.entries[-1].number if len(page.entries) == _ENTRIES else 0
     return render(
         request,
         "audit.html",
@@ -236,8 +254,37 @@ def show_audit_log(
         chain=service.audit.verify(caller, log, known_head=known, whole=False),
         entries=page.entries,
         total=page.total,
+        chosen=chosen,
+        query=urlencode({"log": log, **{k: v for k, v in vars(chosen).items() if v}}),
+        streams=[each.name for each in service.streams.seen_by(caller)],
         older=last or None,
     )
+
+
+# ---- what changes after a stream is created ----
+
+
+@oversight.get("/streams/{stream}/settings", **open_to("manage"))
+def show_settings(request: Request, stream: OpenStream, service: TheService) -> Response:
+    """Show the title of a stream, and whether it is published."""
+    return render_stream(request, "settings.html", stream_view(service, stream))
+
+
+@oversight.post("/streams/{stream}/settings", **open_to("manage"))
+async def change_settings(
+    request: Request, stream: OpenStream, service: TheService, caller: Caller
+) -> Response:
+    """Change the title of a stream; pause, archive or continue it."""
+    form = await checked_form(request)
+    values = {**filled(form, "activity"), "title": text_of(form, "title")}
+    try:
+        change = read(StreamChange, values)
+    except Refusal as refusal:
+        view = stream_view(service, stream)
+        return render_stream(request, "settings.html", view, status=refusal.status, error=refusal)
+    await service.in_thread(service.streams.change, stream, change, caller)
+    service.worker.wake()
+    return RedirectResponse(f"/streams/{stream.name}/settings?done=changed", 303)
 
 
 @oversight.get("/streams/{stream}/quality", **open_to("compare"))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -23,12 +22,12 @@ from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, network_png
 from psgraph.pictures.style import method_look
 from psgraph.publication.certificate import Certificate
-from psgraph.publication.releases import read_releases
 from psgraph.reports.charts import blank_chart, finish, name_times
 from psgraph.reports.page import Page
 from psgraph.reports.public import add_release_degrees
 from psgraph.reports.sections import MOST_MARKERS, add_spend, add_summary_chart
 from psgraph.service.permissions import Identity
+from psgraph.service.problems import Refusal
 
 if TYPE_CHECKING:
     from psgraph.service.service import Service
@@ -40,12 +39,14 @@ __all__ = [
     "drawable",
     "drawing_png",
     "embedded",
+    "overlap_words",
     "prepare_pictures",
 ]
 
 #: Larger graphs take too long to draw while a visitor waits.
 _MOST_EDGES_DRAWN = 300_000
 _MOST_EDGES_COMPARED = 5_000_000
+_CHARTS_PATIENCE = 0.5  # seconds; the page asks again for charts that take longer
 _STYLE = re.compile(r' style="([^"]*)"')
 
 
@@ -61,7 +62,8 @@ def drawable(certificate: Certificate) -> bool:
 async def chart_sections(service: Service, stream: Stream, caller: Identity) -> Markup:
     """Return the sections about sizes over time, spending and the released graphs."""
     key, draw = _charts_of(stream)
-    sections: Markup = await service.drawing.run(caller, key, draw, remember=True)
+    run = service.drawing.run(caller, key, draw, remember=True, patience=_CHARTS_PATIENCE)
+    sections: Markup = await run
     return sections
 
 
@@ -85,17 +87,17 @@ def prepare_pictures(service: Service, stream: Stream) -> None:
 def _charts_of(stream: Stream) -> tuple[Hashable, Callable[[], Markup]]:
     """Return a name for the charts of the latest release, and what draws them."""
     latest = stream.releases.refresh()[-1]
-    return ("charts", stream.name, latest.digest), partial(_sections, stream.out, latest.timestamp)
+    return ("charts", stream.name, latest.digest), partial(_sections, stream, latest.timestamp)
 
 
 def _drawing_of(stream: Stream, of: Certificate) -> tuple[Hashable, Callable[[], bytes]]:
     """Return a name for the drawing of a release, and what draws it."""
-    return ("drawing", stream.name, of.digest), partial(_drawing, stream.out, of.timestamp)
+    return ("drawing", stream.name, of.digest), partial(_drawing, stream, of.timestamp)
 
 
-def _sections(directory: Path, timestamp: int) -> Markup:
+def _sections(stream: Stream, timestamp: int) -> Markup:
     page = Page("")
-    releases = read_releases(directory)
+    releases = stream.releases  # whose certificates are read already
     certificates = releases.certificates[: timestamp + 1]
     try:
         _add_sizes(page, certificates)
@@ -132,8 +134,8 @@ def _add_sizes(page: Page, certificates: Sequence[Certificate]) -> None:
     page.figures(drawings, caption="One point per release. Edges are synthetic; nodes are public.")
 
 
-def _drawing(directory: Path, timestamp: int) -> bytes:
-    graph = read_releases(directory)[timestamp].graph
+def _drawing(stream: Stream, timestamp: int) -> bytes:
+    graph = stream.releases[timestamp].graph
     return network_png(graph, arrange(graph), node_area=area_per_degree(graph))
 
 
@@ -147,10 +149,33 @@ async def change_words(service: Service, stream: Stream, timestamp: int, caller:
         + ([_difference(before.nodes, after.nodes, "node")] if before.nodes != after.nodes else [])
     )
     words = f"Compared with timestamp {before.timestamp}: {difference}."
-    if max(before.edges, after.edges) > _MOST_EDGES_COMPARED:
-        return words
-    key, compare = ("change", stream.name, after.digest), partial(_overlap, stream.out, timestamp)
-    return f"{words} {await service.checking.run(caller, key, compare, remember=True)}"
+    before_it = timestamp - 1
+    try:
+        overlap = await overlap_words(
+            service, stream, before_it, timestamp, caller, patience=_CHARTS_PATIENCE
+        )
+    except Refusal:  # there when the page is loaded again
+        overlap = ""
+    return f"{words} {overlap}"
+
+
+async def overlap_words(
+    service: Service,
+    stream: Stream,
+    first: int,
+    second: int,
+    caller: Identity,
+    *,
+    patience: float = 30.0,
+) -> str:
+    """Return what two releases have in common; empty if they are too large to compare."""
+    two = [stream.releases.refresh()[each] for each in (first, second)]
+    if max(each.edges for each in two) > _MOST_EDGES_COMPARED:
+        return ""
+    key = ("change", stream.name, *(each.digest for each in two))
+    compare = partial(_overlap, stream, first, second)
+    words: str = await service.checking.run(caller, key, compare, remember=True, patience=patience)
+    return words
 
 
 def _difference(before: int, after: int, noun: str) -> str:
@@ -159,9 +184,8 @@ def _difference(before: int, after: int, noun: str) -> str:
     return count(abs(after - before), f"{'more' if after > before else 'fewer'} {noun}")
 
 
-def _overlap(directory: Path, timestamp: int) -> str:
-    releases = read_releases(directory)
-    before, after = releases[timestamp - 1].graph, releases[timestamp].graph
+def _overlap(stream: Stream, first: int, second: int) -> str:
+    before, after = (stream.releases[each].graph for each in (first, second))
     changed = int((degree_change(before, after) != 0).sum())
     return (
         f"The two graphs share {percent(round(edge_overlap(before, after), 3))} of their edges, "

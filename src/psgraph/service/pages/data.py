@@ -13,7 +13,7 @@ import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, get_args
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -28,7 +28,7 @@ from psgraph.service.permissions import Identity
 from psgraph.service.private_views import preview
 from psgraph.service.problems import Refusal
 from psgraph.service.rosters import replace_roster
-from psgraph.service.schemas import Preview, StreamView, TimestampView
+from psgraph.service.schemas import Preview, Side, StreamView, TimestampView
 from psgraph.service.service import Service
 from psgraph.service.snapshots import accept_events, accept_snapshot, recorded
 from psgraph.service.streams import Stream
@@ -197,7 +197,9 @@ async def upload_roster(
     form = await open_form(request)
     try:
         async with form.received(service, caller) as upload:
-            await service.in_thread(replace_roster, service, stream, upload, caller)
+            side = form.fields.get("side")
+            chosen: Side | None = side if side in get_args(Side) else None  # type: ignore[assignment]
+            await service.in_thread(replace_roster, service, stream, upload, caller, chosen)
     except Refusal as refusal:
         return await service.in_thread(_page, request, service, stream, error=refusal)
     return RedirectResponse(f"/streams/{stream.name}/data?done=roster", 303)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from math import exp
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -18,10 +19,22 @@ from psgraph.privacy.guarantee import WEventPrivacy, exact_fraction
 from psgraph.privacy.unit import Edge
 from psgraph.service.api.access import Caller, OpenStream, TheService, Timestamp
 from psgraph.service.api.administration import post_plan
-from psgraph.service.api.streams import create_stream, list_streams
+from psgraph.service.api.streams import create_stream
 from psgraph.service.downloads import released
-from psgraph.service.pages.charts import change_words, chart_sections, drawable, drawing_png
-from psgraph.service.pages.templates import PERIODS, named_time, render, render_stream
+from psgraph.service.pages.charts import (
+    change_words,
+    chart_sections,
+    drawable,
+    drawing_png,
+    overlap_words,
+)
+from psgraph.service.pages.templates import (
+    PERIODS,
+    named_time,
+    render,
+    render_stream,
+    share_spent,
+)
 from psgraph.service.pages.visits import (
     PageRoute,
     checked_form,
@@ -41,8 +54,12 @@ router = APIRouter(route_class=PageRoute)
 
 _ROWS = 50
 _TERMS = ("epsilon", "window", "method", "name", "title", "source", "roster", "period")
-_OPTIONAL_TERMS = ("first_period", "missing", "keep_originals_days")
-_LATER = Markup("<p>The charts are not drawn yet. Reload the page in a moment.</p>")
+_SCHEDULE_TERMS = ("first_period", "timezone", "delay_seconds", "missing")
+_OPTIONAL_TERMS = ("labels", *_SCHEDULE_TERMS, "keep_originals_days", "kind", "weights")
+_LATER = Markup(
+    '<section id="charts" data-follow><h2>Releases over time</h2><div><p>The charts are being '
+    "drawn. They appear here in a moment, or when the page is loaded again.</p></div></section>"
+)
 _DEFAULTS = {
     "epsilon": "1",
     "window": "7",
@@ -53,15 +70,62 @@ _DEFAULTS = {
 }
 
 
+_STATES = (
+    ("", "all but archived"),
+    ("ok", "OK"),
+    ("waiting", "waiting"),
+    ("blocked", "blocked"),
+    ("archived", "archived"),
+)
+_SORTS = (("name", "name"), ("next", "next release"), ("spent", "share of ε spent"))
+_SHOWN = 60  # streams on a page
+
+
 @router.get("/", **open_to("list"))
-def show_streams(request: Request, service: TheService, caller: Caller) -> Response:
-    """Show all streams that the visitor may see."""
+def show_streams(
+    request: Request,
+    service: TheService,
+    caller: Caller,
+    q: Annotated[str, Query(max_length=100)] = "",
+    health: Literal["", "ok", "waiting", "blocked", "archived"] = "",
+    sort: Literal["name", "next", "spent"] = "name",
+    page: Annotated[int, Query(ge=0, le=100_000)] = 0,
+) -> Response:
+    """Show the streams that the visitor may see, or those that match a search."""
+    seen = [
+        each
+        for each in service.streams.seen_by(caller)
+        if (each.activity == "archived") == (health == "archived")
+        and q.lower() in f"{each.name} {each.title}".lower()
+    ]
+    quick = sort == "name" and health in ("", "archived")  # views only of what is shown
+    here = slice(page * _SHOWN, (page + 1) * _SHOWN)
+    views = [stream_view(service, each, caller) for each in (seen[here] if quick else seen)]
+    if not quick:
+        views = [each for each in views if health in ("", "archived", each.health)]
+        if sort == "next":
+            views.sort(key=lambda each: (each.next_tick is None, each.next_tick or ""))
+        elif sort == "spent":
+            views.sort(key=lambda each: -share_spent(each))
+    found = len(seen) if quick else len(views)
+    backlog = service.queue.backlog() if caller.may("post") else {}
+    backlog = {each.name: backlog[each.name] for each in seen if each.name in backlog}
     return render(
         request,
         "streams.html",
         "Streams",
         subtitle="Graphs that change over time, published under a privacy budget.",
-        streams=list_streams(service, caller),
+        streams=views if quick else views[here],
+        found=found,
+        more=max(found - 1, 0) // _SHOWN,
+        page=page,
+        searching=bool(q or health),
+        chosen={"q": q, "health": health, "sort": sort},
+        query=urlencode({"q": q, "health": health, "sort": sort}),
+        states=_STATES,
+        sorts=_SORTS,
+        backlog=backlog,
+        waiting=sum(backlog.values()),
     )
 
 
@@ -82,10 +146,11 @@ async def show_stream(
     if certificates:
         last = certificates[-1]
         try:
-            charts = await chart_sections(service, stream, caller)
-            change = await change_words(service, stream, last.timestamp, caller)
-        except Refusal:  # busy
-            charts, change = _LATER, ""
+            sections = await chart_sections(service, stream, caller)
+            charts = Markup('<div id="charts">{}</div>').format(sections)
+        except Refusal:  # not drawn yet
+            charts = _LATER
+        change = await change_words(service, stream, last.timestamp, caller)
         context = {
             "latest": release_view(last),
             "change": change,
@@ -126,6 +191,39 @@ async def show_release(
         drawing=caller.may("download") and drawable(certificate),
         files=f"/api/v1/streams/{view.name}/releases/{timestamp}",
         window_share=float(certificate.window_spent / certificate.guarantee.epsilon),
+    )
+
+
+@router.get("/streams/{stream}/compare", **open_to("download"))
+async def compare_releases(
+    request: Request,
+    stream: OpenStream,
+    service: TheService,
+    caller: Caller,
+    a: Annotated[int | None, Query(ge=0, le=999_999_999)] = None,
+    b: Annotated[int | None, Query(ge=0, le=999_999_999)] = None,
+) -> Response:
+    """Show what two releases have in common."""
+    view = await service.in_thread(stream_view, service, stream, caller)
+    chosen, words, problem = [], "", None
+    if a is not None and b is not None:
+        try:
+            chosen = [release_view(released(stream, each)) for each in (a, b)]
+            words = await overlap_words(service, stream, a, b, caller)
+        except Refusal as refusal:
+            problem = refusal
+    last = view.released - 1
+    return render_stream(
+        request,
+        "compare.html",
+        view,
+        status=200 if problem is None else problem.status,
+        error=problem,
+        chosen=chosen,
+        words=words,
+        a=max(last - 1, 0) if a is None else a,
+        b=max(last, 0) if b is None else b,
+        last=last,
     )
 
 
@@ -170,10 +268,11 @@ async def create(request: Request, service: TheService, caller: Caller) -> Respo
 
 
 def _terms(form: FormData) -> dict[str, Any]:
-    """Return the terms of a stream; `missing` applies only with a schedule."""
+    """Return the terms of a stream; some apply only with a schedule."""
     terms = {**filled(form, *_TERMS, *_OPTIONAL_TERMS), "public": bool(text_of(form, "public"))}
     if "period" not in terms:
-        terms.pop("missing", None)
+        for name in _SCHEDULE_TERMS:
+            terms.pop(name, None)
     return terms
 
 

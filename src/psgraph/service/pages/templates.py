@@ -47,7 +47,7 @@ _REMEDIES = {
     "too_many_requests": "Wait a moment, then load the page again.",
     "unreadable": "Choose Preview to see what is wrong with the file.",
 }
-_FORMATS = {"parquet": "Parquet", "csv": "CSV", "graphml": "GraphML"}
+_FORMATS = {"parquet": "Parquet", "csv": "CSV", "graphml": "GraphML", "arrow": "Arrow"}
 
 
 def share_spent(spending: StreamView | Budget) -> float:
@@ -191,6 +191,7 @@ _NOTICES = {
     "created": "The stream was created. Its guarantee is now fixed.",
     "roster": "The roster was accepted.",
     "accepted": "The data was accepted and stored.",
+    "changed": "The stream was changed.",
     "revoked": "The token was revoked. Its sessions ended.",
     "signed-out": "You have signed out.",
 }

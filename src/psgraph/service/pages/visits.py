@@ -60,7 +60,7 @@ class _SignInNeeded(Exception):
 async def identify_visit(request: Request) -> Visit:
     """Return who opens a page, signed in or not."""
     service = service_of(request)
-    session = service.gate.session(request)
+    session = await service.gate.session(request)
     identity = None if session is None else service.tokens.identity(session.token)
     if identity is None:
         visit = Visit(ANYONE, ended=service.gate.cookie_name in request.cookies)

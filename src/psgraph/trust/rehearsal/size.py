@@ -166,7 +166,8 @@ def _copy(
     keys, where = np.unique(pairs.keys, return_index=True)
     present = template.present[pairs.edge[where]]
     u, v = (ends.astype(np.int64) for ends in unpack(keys))
-    return Template(nodes, u, v, present), origin, labels
+    kept = None if template.labels is None else template.labels.take(origin)
+    return Template(nodes, u, v, present, kept), origin, labels
 
 
 def _sample(template: Template, count: int, rng: np.random.Generator) -> Integers:

@@ -22,7 +22,8 @@ from psgraph._runtime.arrays import Integers
 from psgraph.engines.counting import triangle_count
 from psgraph.errors import DataError, InvalidArgument
 from psgraph.graph import Roster, Snapshot
-from psgraph.graph.kind import UNDIRECTED, unpack
+from psgraph.graph.kind import UNDIRECTED, Kind, unpack
+from psgraph.graph.labels import NodeLabels
 from psgraph.streams import read_stream
 from psgraph.streams.demo import demo_stream
 
@@ -62,12 +63,15 @@ class Template:
         Ends of every edge that occurs, u < v, each pair once.
     present
         Whether each edge (row) is present at each timestamp (column).
+    labels
+        Public labels of the nodes, if the stream has some: the last of each node.
     """
 
     nodes: int
     u: Integers
     v: Integers
     present: NDArray[np.bool_]
+    labels: NodeLabels | None = None
 
     @classmethod
     def from_snapshots(cls, snapshots: Iterable[Snapshot]) -> Template:
@@ -80,6 +84,8 @@ class Template:
         (3, [[True, True], [False, True]])
         """
         stream = list(snapshots)
+        for snapshot in stream:
+            _refuse_other_kinds(snapshot.kind)
         if not any(snapshot.u.size for snapshot in stream):
             raise DataError("the public stream has no edges, so there is nothing to rehearse on")
         roster = Roster(np.unique(np.concatenate([each.roster.ids for each in stream])))
@@ -92,7 +98,7 @@ class Template:
         for timestamp, found in enumerate(keys):
             present[np.searchsorted(every, found), timestamp] = True
         u, v = (ends.astype(np.int64) for ends in unpack(every))
-        return cls(len(roster), u, v, present)
+        return cls(len(roster), u, v, present, _last_labels(stream, roster))
 
     @property
     def timestamps(self) -> int:
@@ -113,10 +119,41 @@ class Template:
         there = self.present[:, timestamp]
         return self.u[there].astype(np.int32), self.v[there].astype(np.int32)
 
-    def snapshots(self) -> list[Snapshot]:
+    def snapshots(self, *, labels: bool = False) -> list[Snapshot]:
         """The stream: one snapshot for each timestamp, all over one roster."""
         roster = Roster.range(self.nodes)
+        if labels:
+            roster = Roster(roster.ids, labels=self.labels)
         return [Snapshot(roster, *self.edges_at(each)) for each in range(self.timestamps)]
+
+
+def _last_labels(stream: Sequence[Snapshot], everyone: Roster) -> NodeLabels | None:
+    """The last labels of every node; None unless all rosters have the same label columns."""
+    columns = stream[-1].roster.label_columns
+    if not columns or any(each.roster.label_columns != columns for each in stream):
+        return None
+    last: dict[str, list[str | None]] = {name: [None] * len(everyone) for name in columns}
+    known: Roster | None = None
+    for snapshot in stream:
+        if snapshot.roster is known:
+            continue
+        known = snapshot.roster
+        places = everyone.positions(known.ids).tolist()
+        for name, values in (known.labels.to_dict() if known.labels else {}).items():
+            for place, value in zip(places, values, strict=True):
+                last[name][place] = value
+    return Roster(everyone.ids, labels=last).labels
+
+
+def _refuse_other_kinds(kind: Kind) -> None:
+    """Refuse what resizing would silently make undirected."""
+    if kind != UNDIRECTED:
+        raise InvalidArgument(
+            f"the public stream is {kind}; rehearsals resize undirected graphs without weights "
+            "only\nTry methods on a public stream of this kind, at its own size, with "
+            "psgraph.evaluate(...).",
+            code="kind",
+        )
 
 
 @dataclass(frozen=True)
@@ -210,6 +247,8 @@ def load_template(
 ) -> Template:
     """Load the last `timestamps` snapshots of a public stream; fewer if it is shorter.
 
+    A file is read as undirected and unweighted.
+
     Parameters
     ----------
     like
@@ -222,7 +261,8 @@ def load_template(
     Raises
     ------
     InvalidArgument
-        There is neither such a name nor such a file.
+        There is neither such a name nor such a file, or the stream is directed, two-sided or
+        weighted.
     DataError
         The stream can't be read, or has no edges.
     """
@@ -230,7 +270,7 @@ def load_template(
         return _last(like, timestamps)
     name = str(like)
     if name == DEMO:
-        return _last(demo_stream(timestamps=timestamps), timestamps)
+        return _last(demo_stream(timestamps=timestamps, labels=True), timestamps)
     installed = _installed()
     if name in installed:
         return _last(installed[name](), timestamps)
@@ -247,6 +287,9 @@ def load_template(
 
 def _last(snapshots: Iterable[Snapshot], timestamps: int) -> Template:
     """The last snapshots of a stream: the most recent, and usually the fullest."""
+    kind = getattr(snapshots, "kind", None)
+    if isinstance(kind, Kind):
+        _refuse_other_kinds(kind)  # before anything is read
     kept: list[Snapshot] = []
     for snapshot in snapshots:
         kept = [*kept[-(timestamps - 1) :], snapshot] if timestamps > 1 else [snapshot]

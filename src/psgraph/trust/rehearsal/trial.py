@@ -26,7 +26,13 @@ from psgraph.metrics.metric import UNDEFINED, GraphFacts
 from psgraph.privacy.guarantee import EpsilonLike, WEventPrivacy
 from psgraph.publication.terms import Promise
 from psgraph.trust.rehearsal.size import check_memory, check_size, resize
-from psgraph.trust.rehearsal.template import PublicStream, Shape, Template, load_template, shape_of
+from psgraph.trust.rehearsal.template import (
+    PublicStream,
+    Shape,
+    Template,
+    load_template,
+    shape_of,
+)
 from psgraph.trust.reruns import rerun
 
 __all__ = ["Cell", "Rehearsal", "rehearse"]
@@ -96,6 +102,8 @@ class Rehearsal:
         The choices for which there was not enough time.
     repetitions
         How many were requested; cells may have fewer if time was limited.
+    labels
+        Which public labels its nodes have; empty if none were wanted.
     """
 
     like: str
@@ -105,6 +113,7 @@ class Rehearsal:
     unfinished: tuple[tuple[str, WEventPrivacy], ...]
     repetitions: int
     seed: int
+    labels: str = ""
 
     @property
     def windows(self) -> tuple[int, ...]:
@@ -130,6 +139,7 @@ class Rehearsal:
             "repetitions": self.repetitions,
             "template": self.template.to_dict(),
             "stream": self.shape.to_dict(),
+            **({"labels": self.labels} if self.labels else {}),
             "cells": [cell.to_dict() for cell in self.cells],
             "unfinished": [
                 {"method": method, **guarantee.to_dict()} for method, guarantee in self.unfinished
@@ -151,6 +161,7 @@ def rehearse(
     seconds: float | None = None,
     every: str | None = None,
     columns: str | None = None,
+    labels: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Rehearsal:
     """Run methods on a public stream of your size, and compare the releases with it.
@@ -174,6 +185,8 @@ def rehearse(
         When to stop. What is finished by then is returned; the rest is listed as unfinished.
     every, columns
         How to read a file, as in `psgraph.read_stream`.
+    labels
+        Whether nodes keep the public labels of the stream, such as the departments of the demo.
     progress
         Called after every run with the number of runs finished and their total.
 
@@ -197,8 +210,14 @@ def rehearse(
     template = load_template(
         like, timestamps=_at_least_one("timestamps", wanted), every=every, columns=columns
     )
+    if labels and template.labels is None:
+        raise InvalidArgument(
+            "the public stream has no public labels\nRehearse on one that has: the demo, a data "
+            "set with labels, or snapshots whose roster has some.",
+            code="no_labels",
+        )
     stream = _resized(template, nodes, edges, seed)
-    truths = [GraphFacts(snapshot) for snapshot in stream.snapshots()]
+    truths = [GraphFacts(snapshot) for snapshot in stream.snapshots(labels=labels)]
     runs: dict[tuple[str, WEventPrivacy], list[Values]] = {choice: [] for choice in choices}
     points = list(product(range(repetitions), choices))
     for done, (repetition, (name, guarantee)) in enumerate(points, 1):
@@ -221,6 +240,7 @@ def rehearse(
         unfinished=tuple(choice for choice, found in runs.items() if not found),
         repetitions=repetitions,
         seed=seed,
+        labels=stream.labels.listing if labels and stream.labels else "",
     )
 
 
@@ -273,7 +293,8 @@ def _run(
     deadline: float | None,
 ) -> Values | None:
     """The metrics of one run, averaged over time; None if time ran out."""
-    more = MoreMetrics(_GROUPS)
+    labelled = truths[0].graph.roster.labels is not None
+    more = MoreMetrics((*_GROUPS, "labels") if labelled else _GROUPS)
     found: dict[str, list[float]] = {}
     published = rerun((truth.graph for truth in truths), method, guarantee, seed=seed)
     for truth in truths:
