@@ -142,7 +142,8 @@ def _outcomes(tasks: _Tasks, workers: int) -> Iterator[Outcome]:
             if not running:
                 break
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
+            # Outcomes first: a failure that comes with them ends the run.
+            for future in sorted(finished, key=lambda each: each.exception() is not None):
                 cell = running.pop(future)
                 yield result_of(future, cell)
     finally:

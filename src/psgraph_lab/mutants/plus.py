@@ -26,6 +26,7 @@ LADDER = "psgraph.methods.plus.noisy_triangles"
 METHOD = "psgraph.methods.plus.method"
 PRIVATE = "psgraph.methods.private"
 QUERIES = "psgraph.methods.plus.queries"
+SAMPLED = "psgraph.methods.plus.sampled_edges"
 
 
 def _adjacency(edges: Edges, nodes: int) -> Any:
@@ -153,6 +154,30 @@ PLUS = (
         ("samplers",),
     ),
     # ---- what structure is measured of
+    Mutant(
+        "the true edge count decides whether triangles are sampled",
+        "psgraph-plus",
+        (
+            Edit(
+                f"{METHOD}:PSGraphPlus.measure",
+                "sample_for(sizes.noisy_edge_count,",
+                f"sample_for({TRUE_EDGES},",
+            ),
+        ),
+        ("replay",),
+    ),
+    Mutant(
+        "an edge is sampled by its place among the edges",
+        "psgraph-plus",
+        (
+            Edit(
+                f"{SAMPLED}:_chosen",
+                "(np.uint64(u[edge]) << np.uint64(32) | np.uint64(v[edge]))",
+                "np.uint64(edge)",
+            ),
+        ),
+        ("replay",),
+    ),
     Mutant(
         "hubs are chosen by true degree",
         "psgraph-plus",

@@ -57,6 +57,7 @@ def _growth_rows(sampler: Sampler) -> Hashable:
 
 
 _SWITCHES = ("curve", "hubs", "persistence", "clustering", "communities", "resets")
+_SAMPLED_ABOVE = 60  # edges, which some small graphs have and others have not
 
 _BRANCHES: dict[str, Callable[[PlusMeasurement, Any], bool]] = {
     "a window opens": lambda measured, _: measured.sizes.shares.opens,
@@ -101,6 +102,7 @@ _BRANCHES: dict[str, Callable[[PlusMeasurement, Any], bool]] = {
     "triangles of more edges per node": lambda measured, _: (
         measured.structure.cap is not None and measured.structure.cap.edges > FEWEST_KEPT
     ),
+    "triangles of a sample of the edges": lambda measured, _: measured.structure.sample is not None,
     "a first search for communities": lambda measured, _: (
         measured.communities is not None and len(measured.communities.noisy_rows) == 1
     ),
@@ -160,7 +162,10 @@ _BOOK = LabelBook(("team",), (("a",), ("b",)), (0, 0))
 _TEAMS = np.array([0, 0, 1, 2], dtype=np.int32)
 
 CASES = AuditCases(
-    variants={f"without {name}": {name: False} for name in _SWITCHES},
+    variants={
+        **{f"without {name}": {name: False} for name in _SWITCHES},
+        "triangles of a sample": {"sampled_above": _SAMPLED_ABOVE},
+    },
     branches=_BRANCHES,
     phases={
         "triangles": TriangleCount(),

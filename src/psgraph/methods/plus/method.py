@@ -18,7 +18,7 @@ from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import KINDS, UNDIRECTED, Kind
 from psgraph.methods.audit_cases import AuditCases
 from psgraph.methods.base import Method, NoisePlan
-from psgraph.methods.parameters import checked_flag
+from psgraph.methods.parameters import checked_flag, checked_integer
 from psgraph.methods.plus import parts, plan
 from psgraph.methods.plus.audit_cases import CASES
 from psgraph.methods.plus.clustering import Clustering
@@ -55,7 +55,7 @@ from psgraph.methods.plus.readings import (
     StructureReadings,
     WeightedMeasurement,
 )
-from psgraph.methods.plus.sampled_edges import Sample, sample_for
+from psgraph.methods.plus.sampled_edges import MOST_COUNTED, Sample, sample_for
 from psgraph.methods.plus.schedule import (
     counting_share,
     fixed_shares,
@@ -112,6 +112,9 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         Search for communities where released values say that they can be found.
     resets
         Allow a node's degree to be replaced by a fresh draw between two measurements.
+    sampled_above
+        Released edges above which triangles are counted among about as many, a public sample. Each
+        takes about 25 bytes of memory.
 
     Notes
     -----
@@ -193,6 +196,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         clustering: bool = True,
         communities: bool = True,
         resets: bool = True,
+        sampled_above: int = MOST_COUNTED,
     ) -> None:
         self.curve = checked_flag("curve", curve)
         self.hubs = checked_flag("hubs", hubs)
@@ -200,6 +204,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         self.clustering = checked_flag("clustering", clustering)
         self.communities = checked_flag("communities", communities)
         self.resets = checked_flag("resets", resets)
+        self.sampled_above = checked_integer("sampled_above", sampled_above, least=1)
 
     @property
     def _components(self) -> Components:
@@ -287,7 +292,13 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     ) -> list[str]:
         del nodes
         components = self._components.on(kind, guarantee.unit)
-        return plan.remarks(components, guarantee, kind, searches=self.communities)
+        return plan.remarks(
+            components,
+            guarantee,
+            kind,
+            searches=self.communities,
+            sampled_above=self.sampled_above,
+        )
 
     def measure(self, private: PrivateSnapshot, state: AnyState | None) -> PlusMeasurement:
         """Ask the queries that are scheduled for this timestamp.
@@ -327,7 +338,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
         (side,) = step.sides
         hubs = side.order[: hub_count(side.order.size)]
         with phase("structure"):
-            sample = sample_for(sizes.noisy_edge_count, sizes.seed)
+            sample = sample_for(sizes.noisy_edge_count, sizes.seed, self.sampled_above)
             structure = measure_structure(
                 private,
                 side.classes,

@@ -10,7 +10,6 @@ from psgraph.graph.kind import Kind
 from psgraph.methods.base import NoisePlan
 from psgraph.methods.plus.communities import OF_TIMESTAMP
 from psgraph.methods.plus.queries import queries_of
-from psgraph.methods.plus.sampled_edges import MOST_COUNTED
 from psgraph.methods.plus.schedule import LABELS, RESERVE, least_shares, typical_shares
 from psgraph.methods.plus.shares import Components
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -42,9 +41,22 @@ def rows(components: Components, guarantee: WEventPrivacy, kind: Kind) -> list[N
 
 
 def remarks(
-    components: Components, guarantee: WEventPrivacy, kind: Kind, *, searches: bool
+    components: Components,
+    guarantee: WEventPrivacy,
+    kind: Kind,
+    *,
+    searches: bool,
+    sampled_above: int,
 ) -> list[str]:
-    """Return sentences that help to read a plan; `searches` says whether for communities."""
+    """Return sentences that help to read a plan.
+
+    Parameters
+    ----------
+    searches
+        Whether communities are searched for.
+    sampled_above
+        Released edges above which triangles are counted in a sample.
+    """
     first = typical_shares(components, guarantee)["first timestamp"]
     found = []
     if guarantee.window > 1:
@@ -81,7 +93,7 @@ def remarks(
             "by the ladder mechanism, whose noise depends on the common neighbours of nodes. "
             "If released degrees and ε are small, those among the first edges of each "
             "node are counted instead, with discrete Laplace noise. Of more than "
-            f"{MOST_COUNTED:,} released edges a public sample is looked at."
+            f"{sampled_above:,} released edges a public sample is looked at."
         )
     if first.reserved:
         found.append(

@@ -42,17 +42,17 @@ class Sample:
     key: int
 
 
-def sample_for(noisy_edges: int, seed: int) -> Sample | None:
-    """Return the sample in which about `MOST_COUNTED` edges are; None if that takes no sample.
+def sample_for(noisy_edges: int, seed: int, most: int = MOST_COUNTED) -> Sample | None:
+    """Return the sample in which about `most` edges are; None if that takes no sample.
 
-    Privacy: both arguments are released.
+    Privacy: all arguments are public or released.
 
     >>> sample_for(10**6, 1) is None, sample_for(10**8, 1).share
     (True, 0.33554432)
     """
-    if noisy_edges <= MOST_COUNTED:
+    if noisy_edges <= most:
         return None
-    return Sample(MOST_COUNTED / noisy_edges, derived_key(seed, _PURPOSE))
+    return Sample(most / noisy_edges, derived_key(seed, _PURPOSE))
 
 
 def sample_edges(parts: EdgeParts, sample: Sample, engine: Runner) -> Edges:
