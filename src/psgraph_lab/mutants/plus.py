@@ -165,6 +165,7 @@ PLUS = (
             ),
         ),
         ("replay",),
+        (("sampled_above", 60),),
     ),
     Mutant(
         "an edge is sampled by its place among the edges",
@@ -177,6 +178,7 @@ PLUS = (
             ),
         ),
         ("replay",),
+        (("sampled_above", 60),),
     ),
     Mutant(
         "hubs are chosen by true degree",
