@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: audit check demo demo-pictures test lint types imports unit coverage crash crash-team wheel bench experiments
+.PHONY: audit check demo demo-pictures test lint types imports unit coverage long crash crash-team wheel bench experiments
 .PHONY: calibration notebooks setup clean
 .DEFAULT_GOAL := demo
 
@@ -25,7 +25,7 @@ test: lint types imports coverage
 
 # While working: all linters and the tests that take no processes, browsers or clusters.
 check: lint types imports
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not long'
 
 lint: setup
 	$(BIN)/ruff check .
@@ -45,6 +45,10 @@ unit: setup
 coverage: unit
 	$(BIN)/python -m pytest -n 2 --cov --cov-report= tests/privacy tests/methods
 	$(BIN)/coverage report --skip-covered --show-missing --fail-under=100
+
+# What `make test` has no time for: longer attacks, notebooks, benchmarks, more kills and cells.
+long: setup
+	$(BIN)/python -m pytest -n 2 -m long
 
 # A thousand kills, ten thousand changed bytes, a hundred thousand inputs; the last result is in docs/crash.
 crash: setup

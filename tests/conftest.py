@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis settings, slow tests, random order, where real data are."""
+"""What all tests share: hypothesis settings, slow and long tests, random order, real data."""
 
 from __future__ import annotations
 
@@ -43,6 +43,10 @@ SLOW = (
 )
 
 
+# Left to `make long`: on more seeds, cells, kinds or kills what `make test` does in small.
+LONG = tuple(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run tests in a random order")
 
@@ -51,6 +55,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+        if item.nodeid.startswith(LONG):
+            item.add_marker(pytest.mark.long)
     if (seed := config.getoption("--shuffle")) is not None:
         random.Random(seed).shuffle(items)
 

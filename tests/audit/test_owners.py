@@ -10,7 +10,7 @@ from psgraph.graph.kind import DIRECTED, TWO_SIDED, UNDIRECTED
 from psgraph.methods.registry import find_method, method_names
 from psgraph_lab.mutants import OWNERS
 
-PAIRS = 210
+PAIRS = 42
 
 
 @pytest.mark.parametrize("name", method_names())

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import combinations, product
 from typing import Any
 
@@ -170,7 +170,10 @@ def neighbours(kind: Kind = UNDIRECTED) -> dict[str, tuple[Snapshot, Snapshot]]:
 # ---- all small graphs ----
 
 
-def all_graphs(*sizes: int, kind: Kind = UNDIRECTED, unit: Unit | None = None) -> list[Snapshot]:
+@cache
+def all_graphs(
+    *sizes: int, kind: Kind = UNDIRECTED, unit: Unit | None = None
+) -> tuple[Snapshot, ...]:
     """Return every graph on rosters of these sizes, of nodes 0, 1, ….
 
     Graph number g has pair i if digit i of g is not 0, in base 2, or in base W + 1 for weights up
@@ -186,7 +189,7 @@ def all_graphs(*sizes: int, kind: Kind = UNDIRECTED, unit: Unit | None = None) -
     weights = np.arange(base**u.size)[:, None] // base ** np.arange(u.size) % base
     ends = v if isinstance(unit, Owner) and unit.side == "second" else u
     counted = weights if kind.flows else weights > 0
-    made = []
+    made: list[Snapshot] = []
     for row, count in zip(weights, counted, strict=True):
         owned = np.bincount(ends, count, minlength=sum(sizes)).astype(np.int64)
         used = _used(row, ends, kind, unit) if isinstance(unit, Owner) else row
@@ -200,7 +203,7 @@ def all_graphs(*sizes: int, kind: Kind = UNDIRECTED, unit: Unit | None = None) -
                 owner_sizes=owned[owned > 0],
             )
         )
-    return made
+    return tuple(made)
 
 
 def _used(weights: Integers, ends: Integers, kind: Kind, unit: Owner) -> Integers:

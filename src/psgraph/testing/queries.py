@@ -21,7 +21,7 @@ __all__ = ["QueryConformance", "check_query"]
 Make = Callable[..., Query[Any] | Iterable[Query[Any]]]
 Pair = tuple[Snapshot, Snapshot]
 
-ENGINE = LocalEngine()
+ENGINE = LocalEngine(threads=1)  # graphs are tiny
 DIRECTED_NODES, SIDE_NODES = 4, 3  # in all directed graphs, on each side of all two-sided ones
 WEIGHTED_NODES = 3  # in all graphs with weights; one more if they have two sides
 FEW = 64  # graphs at most where two snapshots are enumerated, and all ways to divide them
