@@ -184,6 +184,7 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
     grows_from_release = True
     uses_labels = True
     distribution_version = 2
+    added_parameters = frozenset({"sampled_above"})
     # The second is enough to search for communities; with the third, triangles are capped.
     rehearsal_epsilons = ("8", "128", "1/4")
 
