@@ -31,6 +31,8 @@ LEAST_DRIFT = 0.02
 MOST_RESET = 0.98
 LEAST_RESET = 0.0005
 NARROW, WIDE = (0.75, 0.4), (0.25, 2.8)  # weights and variance factors: drift has heavy tails
+FURTHEST = 2**31  # noise beyond it has no chance, but an auditor may choose such answers
+MOST_VARIANCE = 2.0**100  # finite in single precision; infinite means never measured
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,7 @@ def measured_nodes(
     if not noisy.size:
         return replace(nodes, released=timestamp)
     noise = laplace_variance(scale)
+    noisy = np.clip(noisy, -FURTHEST, FURTHEST)
     fresh_mean, fresh_variance, fresh_evidence = _fresh(curve, noisy, scale)
     mean, variance = nodes.mean[: noisy.size], nodes.variance[: noisy.size]
     old, drift = nodes.measured, nodes.drift
@@ -261,7 +264,8 @@ def measured_nodes(
     new = means[~old]
     fresh_level = new.mean() if new.size >= FEW_NEW and old.any() else np.median(means)
     all_means, all_variances = nodes.mean.copy(), nodes.variance.copy()
-    all_means[: noisy.size], all_variances[: noisy.size] = means, variances
+    all_means[: noisy.size] = np.clip(means, -FURTHEST, FURTHEST)
+    all_variances[: noisy.size] = np.minimum(variances, MOST_VARIANCE)
     return replace(
         nodes,
         mean=all_means,
