@@ -130,8 +130,8 @@ class Trial:
         while self._releases() < enough and time.monotonic() < deadline:
             time.sleep(0.002)
 
-    def _releases(self) -> int:
-        names = [*self.streams, self.ticked]
+    def _releases(self, names: list[str] | None = None) -> int:
+        names = [*self.streams, self.ticked] if names is None else names
         return sum(len(list(self._out(name).glob("[0-9]*.json"))) for name in names)
 
     def _answered(self) -> int:
@@ -219,21 +219,28 @@ class Trial:
     # ---- counting ----
 
     def _drain(self) -> None:
-        """Wait until everything that was accepted is released."""
-        deadline = time.monotonic() + 60
+        """Wait until everything that was accepted is released, as long as releases appear."""
+        deadline, before = 0.0, -1
+
+        def is_stuck(streams: list[str]) -> bool:
+            """Whether there was no new release of these streams for a minute."""
+            nonlocal deadline, before
+            self._continue_stopped()
+            if (released := self._releases(streams)) > before:
+                deadline, before = time.monotonic() + 60, released
+            return time.monotonic() > deadline
+
         for (stream, timestamp), _ in sorted(self.accepted.items()):
             path = f"/streams/{stream}/timestamps/{timestamp}"
             while (state := self.server.call("GET", path).json.get("state")) != "released":
-                self._continue_stopped()
-                if time.monotonic() > deadline:
+                if is_stuck(self.streams):
                     self._violation(f"{stream} {timestamp} was accepted and is {state}")
                     return
                 time.sleep(0.02)
         last = max((at for _, _, at in self.batches.values()), default="")
-        path = f"/streams/{self.ticked}/releases"
+        path, before = f"/streams/{self.ticked}/releases", -1
         while not any(_after(each["time"], last) for each in self.server.call("GET", path).json):
-            self._continue_stopped()
-            if not last or time.monotonic() > deadline:
+            if not last or is_stuck([self.ticked]):
                 return  # which events have no release is counted
             time.sleep(0.1)
 

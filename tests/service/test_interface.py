@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 
 import pyarrow as pa
@@ -97,6 +98,28 @@ def test_downloads_in_ranges_compressed_and_as_arrow(released):
     arrow = released.call("GET", f"{path}?format=arrow").content
     read = pa.ipc.open_stream(arrow).read_all()
     assert read.equals(pq.read_table(io.BytesIO(whole.content)).replace_schema_metadata(None))
+
+
+def test_the_description_is_a_page_that_loads_nothing_from_elsewhere(offline):
+    page = offline.client.get("/api").text
+    description = offline.call("GET", "/openapi.json", token=None).json()
+    for path, operations in description["paths"].items():
+        for method, operation in operations.items():
+            shown = page.partition(f'id="{operation["operationId"]}"')[2].partition("</details>")[0]
+            assert f"<code>{method.upper()} {path}</code>" in shown
+            for parameter in operation.get("parameters", ()):
+                assert f"<code>{parameter['name']}</code>" in shown
+    linked = set(re.findall(r'href="#(model-\w+)"', page))
+    assert linked <= set(re.findall(r'id="(model-\w+)"', page))
+    assert "http" not in re.sub(r"HTTP|http_", "", page).partition("<main")[2]
+
+
+def test_files_are_described_with_their_media_types(offline):
+    paths = offline.call("GET", "/openapi.json", token=None).json()["paths"]
+    for operations in paths.values():
+        for operation in operations.values():
+            done = [each for code, each in operation["responses"].items() if code < "300"]
+            assert all(each["content"] for each in done), operation["operationId"]
 
 
 def test_operations_have_stable_names_and_say_how_callers_identify_themselves(offline):

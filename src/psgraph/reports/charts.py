@@ -7,14 +7,17 @@ Start with `blank_chart`, draw into its axes with the colours of `psgraph.pictur
 from __future__ import annotations
 
 import copy
+import json
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from math import ceil
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+
+import numpy as np
 
 from psgraph._runtime.extras import require_drawing
 from psgraph.pictures.style import ALL_COLOURS, INK, LINE, QUIET, WHITE, quiet
@@ -28,6 +31,10 @@ __all__ = ["SMALL", "Drawing", "blank_chart", "finish", "literal", "name_times"]
 #: Inches. On a phone a chart is about 340 px wide; at 4 inches text stays legible.
 SMALL = (4.1, 2.5)
 
+Point = tuple[float, float, str]
+"""A place in the units of an SVG, and the words for it."""
+
+_MOST_POINTS = 400  # of a line: more than a chart has pixels
 _LONGEST_NAME = 11  # of a time, if four have to fit on an axis
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 #: Coordinates in hundredths of a point: no visible difference, and a third smaller.
@@ -100,6 +107,7 @@ def name_times(axes: Axes, times: Sequence[str | None], *, most: int = 4) -> Non
     axes.set_xlim(-margin, count - 1 + margin)
     axes.xaxis.set_major_locator(FixedLocator(list(range(0, count, step))))
     axes.xaxis.set_major_formatter(FuncFormatter(name))
+    axes.fmt_xdata = lambda x: f"timestamp {x:g}" if name(x).isdigit() else name(x)
     if not any(times):
         axes.set_xlabel("timestamp")
 
@@ -109,9 +117,15 @@ class Drawing:
     """An SVG without URLs, page-wide styles, or unused ids.
 
     A page may contain many drawings, so the remaining ids get a prefix when a drawing is embedded.
+
+    Attributes
+    ----------
+    points
+        Where its values are, and what to say there: for pages that answer a pointer.
     """
 
     _root: ElementTree.Element
+    points: tuple[Point, ...] = ()
 
     @classmethod
     def from_figure(cls, figure: Figure) -> Drawing:
@@ -137,13 +151,14 @@ class Drawing:
             figure.savefig(sink, format="svg", metadata={"Date": None})
         root = ElementTree.fromstring(sink.getvalue())
         _clean(root)
-        return cls(root)
+        return cls(root, _points_of(figure))
 
-    def markup(self, prefix: str, *, label: str, themed: bool = True) -> str:
+    def markup(self, prefix: str, *, label: str, themed: bool = True, pointed: bool = False) -> str:
         """The SVG element for a page, with `label` for screen readers.
 
         Its colours follow the page's theme if it is `themed`. Not every program that reads SVG
-        knows variables, so a file of its own should not be.
+        knows variables, so a file of its own should not be. It states its points if it is
+        `pointed`, for a script of the page.
         """
         root = copy.deepcopy(self._root)
         for element in root.iter():
@@ -157,7 +172,50 @@ class Drawing:
                     element.set(key, _REFERENCE.sub(rf"url(#{prefix}\1)", value))
         root.set("role", "img")
         root.set("aria-label", label)
+        if pointed and self.points:
+            root.set("data-points", json.dumps(self.points, separators=(",", ":")))
         return ElementTree.tostring(root, encoding="unicode")
+
+
+def _points_of(figure: Figure) -> tuple[Point, ...]:
+    """Return where the values of a chart are, in the units of its SVG, and what they are.
+
+    >>> figure, axes = blank_chart("errors")
+    >>> _ = axes.plot([0, 1], [0.3, 0.2])
+    >>> axes.fmt_xdata, axes.fmt_ydata = "t = {:g}".format, "{:g}".format
+    >>> [words for _, _, words in finish(figure).points]
+    ['t = 0: 0.3', 't = 1: 0.2']
+    """
+    found: list[Point] = []
+    scale, height = 72 / figure.dpi, 72 * figure.get_size_inches()[1]
+    for axes in figure.axes:
+        for label, values in _values_of(axes):
+            step = max(1, ceil(len(values) / _MOST_POINTS))
+            name = "" if label.startswith("_") else f"{label}, "
+            for x, y in values[::step]:
+                words = f"{name}{axes.format_xdata(x)}: {axes.format_ydata(y)}"
+                across, up = axes.transData.transform((x, y)) * scale
+                place = round(float(across), 1), round(float(height - up), 1)
+                found.append((*place, words.replace(r"\$", "$")))
+    return tuple(found)
+
+
+def _values_of(axes: Axes) -> Iterator[tuple[str, list[tuple[float, float]]]]:
+    """Yield the label and the values of every line, of bars and of stairs."""
+    from matplotlib.container import BarContainer
+    from matplotlib.patches import StepPatch
+
+    for line in axes.lines:
+        if line.get_transform() == axes.transData:  # not a line across the chart
+            places = np.asarray(line.get_xydata()).tolist()
+            yield str(line.get_label()), [(x, y) for x, y in places]
+    for bars in axes.containers:
+        if isinstance(bars, BarContainer):
+            yield "_", [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in bars]
+    for patch in axes.patches:
+        if isinstance(patch, StepPatch):
+            heights, edges, _ = patch.get_data()
+            yield "_", list(zip((edges[:-1] + edges[1:]) / 2, heights, strict=True))
 
 
 def _clean(root: ElementTree.Element) -> None:

@@ -54,6 +54,8 @@ class Page:
         A line below the heading.
     banner
         A warning at the top.
+    pointed
+        Whether drawings state their points, for a script that answers a pointer.
 
     Examples
     --------
@@ -65,7 +67,10 @@ class Page:
     (True, False)
     """
 
-    def __init__(self, title: str, *, subtitle: str = "", banner: str = "") -> None:
+    def __init__(
+        self, title: str, *, subtitle: str = "", banner: str = "", pointed: bool = False
+    ) -> None:
+        self._pointed = pointed
         self.title, self.subtitle, self.banner = title, subtitle, banner
         self._first: list[Markup] = []  # before the first heading
         self._sections: list[_Section] = []
@@ -218,7 +223,8 @@ class Page:
         if isinstance(picture, Drawing):
             self._drawings += 1
             # A drawing escapes its texts itself.
-            return Markup(picture.markup(f"drawing{self._drawings}-", label=alt))
+            prefix = f"drawing{self._drawings}-"
+            return Markup(picture.markup(prefix, label=alt, pointed=self._pointed))
         image: Markup = self._macros.image(base64.b64encode(picture).decode(), alt)
         return image
 

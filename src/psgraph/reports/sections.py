@@ -109,6 +109,7 @@ def degree_chart(title: str, curves: Sequence[Curve], *, axis: str = "degree") -
     axes.xaxis.set_major_formatter(lambda degree, _: f"{degree:,g}")
     axes.yaxis.set_major_formatter(percent)
     axes.set_xlabel(axis)
+    axes.fmt_xdata = lambda value: f"{axis} {value:,.0f}"
     for name, degrees, nodes, colour, style in curves:
         degree, share = _survival(degrees, nodes)
         # Start at the left edge, so that a graph with a single degree is a line too.
@@ -160,6 +161,7 @@ def add_spend(page: Page, certificates: Sequence[Certificate]) -> None:
             fontsize=9.5,
             color=INK,
         )
+        axes.fmt_ydata = lambda spend: f"ε = {spend:.3g}"
         name_times(axes, times)
         largest = exact_decimal(max(spends))
         drawings.append((finish(figure), f"{title}: at most {largest}, ε is {epsilon:g}."))

@@ -27,10 +27,22 @@ from psgraph.service.problems import Refusal
 if TYPE_CHECKING:
     from psgraph.service.streams import Stream
 
-__all__ = ["certificate_file", "edges_file", "is_large", "nodes_file", "released"]
+__all__ = [
+    "EDGES_TYPES",
+    "PARQUET",
+    "certificate_file",
+    "edges_file",
+    "is_large",
+    "nodes_file",
+    "released",
+]
 
 PARQUET = "application/vnd.apache.parquet"
 ARROW = "application/vnd.apache.arrow.stream"
+TAR = "application/x-tar"
+EDGES_TYPES = (PARQUET, TAR, "text/csv", "application/graphml+xml", ARROW)
+"""What `edges_file` returns, by format."""
+
 _TEXTS = ("csv", "graphml")
 _BATCH = 1 << 16  # rows
 _SMALL = 4 << 20  # bytes
@@ -160,7 +172,7 @@ def _part(
 def _tar(files: list[Path], name: str, tag: str) -> Response:
     """Return the parts of a graph as one archive, which unpacks to a directory."""
     headers = _headers(name, tag)
-    return StreamingResponse(_archived(files), headers=headers, media_type="application/x-tar")
+    return StreamingResponse(_archived(files), headers=headers, media_type=TAR)
 
 
 def _archived(files: list[Path]) -> Iterator[bytes]:

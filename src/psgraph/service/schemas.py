@@ -83,6 +83,10 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _with_example(example: dict[str, Any]) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [example]})
+
+
 class Problem(_Strict):
     """An error: a code for machines, the fact and the remedy. All are padded to one size."""
 
@@ -98,6 +102,8 @@ class Problem(_Strict):
 
 class NewStream(_Strict):
     """The terms of a stream to create. All are public, and none can change later."""
+
+    model_config = _with_example({"name": "calls", "epsilon": "1", "window": 30, "period": "1d"})
 
     name: Name
     title: str = Field(default="", max_length=200)
@@ -207,6 +213,8 @@ class StreamView(_Promised):
 
 class StreamChange(_Strict):
     """What can change after a stream is created; what is left out stays as it is."""
+
+    model_config = _with_example({"title": "Calls between offices", "activity": "paused"})
 
     title: str | None = Field(default=None, max_length=200)
     activity: Activity | None = Field(
@@ -330,6 +338,8 @@ class ComparisonResult(_Strict):
 
 
 class NewToken(_Strict):
+    model_config = _with_example({"role": "analyst", "label": "Ann", "streams": ["calls"]})
+
     role: Role
     label: str = Field(default="", max_length=100)
     streams: list[Name] | None = Field(default=None, description="null: all streams.")
@@ -380,6 +390,8 @@ class AuditVerification(_Strict):
 
 
 class PlanRequest(_Strict):
+    model_config = _with_example({"epsilon": "1", "window": 30, "nodes": 10_000, "edges": 40_000})
+
     epsilon: Exact
     window: int = Field(ge=1, le=1_000_000)
     nodes: int = Field(ge=0, le=100_000_000)

@@ -43,6 +43,7 @@ PAGES = (
     ("revoke", "curator", "/tokens"),
     ("audit", "auditor", "/audit"),
     ("audit-filter", "auditor", "/audit?stream=calls&action=release"),
+    ("reference", "public", "/api"),
     ("forbidden", "analyst", "/tokens"),
     ("missing", "curator", "/streams/no-such-stream"),
 )

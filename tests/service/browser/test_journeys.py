@@ -123,6 +123,21 @@ def test_the_browser_adds_up_exactly(
     assert found == within
 
 
+@pytest.mark.parametrize("path", ["", "/releases/1"])
+def test_a_chart_says_the_value_at_the_pointer(
+    page: Page, site: Site, published: str, path: str
+) -> None:
+    sign_in(page, site, "analyst", f"/streams/{published}{path}")
+    sizes = page.get_by_role("img", name=re.compile("^Edges of the synthetic graphs"))
+    box = sizes.bounding_box()
+    assert box is not None
+    edges = re.findall(r"[\d,]+", sizes.get_attribute("aria-label") or "")[-1]  # the latest
+    sizes.hover(position={"x": box["width"] - 20, "y": box["height"] / 2})
+    expect(sizes.locator(".pointed text")).to_have_text(f"timestamp 1: {edges}")
+    page.get_by_role("heading", level=1).hover()
+    expect(page.locator(".pointed")).to_have_count(0)
+
+
 def test_a_wrong_file_is_explained_and_nothing_is_stored(page: Page, site: Site) -> None:
     site.create("wrong-file", roster="edges")
     sign_in(page, site, "curator", "/streams/wrong-file/data")

@@ -33,16 +33,19 @@ def service_of(request: Request) -> Service:
 
 _STATUSES = (400, 401, 403, 404, 405, 408, 409, 413, 421, 422, 429, 500, 503)
 _UPLOAD_STATUSES = (415,)
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FILE = {
     "required": True,
     "content": {
-        "text/csv": {"schema": {"type": "string"}},
-        "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
+        "text/csv": {"schema": {"type": "string"}, "example": "u,v\nann,bob\nbob,eve\n"},
+        "application/vnd.apache.parquet": _BINARY,
     },
 }
 
 
-def allowed(action: Action, *, private: bool = False, upload: bool = False) -> dict[str, Any]:
+def allowed(
+    action: Action, *, private: bool = False, upload: bool = False, files: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return the options of a route that only some roles may use.
 
     Parameters
@@ -52,6 +55,8 @@ def allowed(action: Action, *, private: bool = False, upload: bool = False) -> d
         edges. Such requests are neither logged nor counted.
     upload
         Whether the body is a file.
+    files
+        The media types of the response, if it is a file.
     """
     statuses = _STATUSES + (_UPLOAD_STATUSES if upload else ())
     return {
@@ -61,7 +66,10 @@ def allowed(action: Action, *, private: bool = False, upload: bool = False) -> d
             "x-private": private,
             **({"requestBody": _FILE} if upload else {}),
         },
-        "responses": {status: {"model": Problem} for status in statuses},
+        "responses": {
+            **({200: {"content": dict.fromkeys(files, _BINARY)}} if files else {}),
+            **{status: {"model": Problem} for status in statuses},
+        },
     }
 
 

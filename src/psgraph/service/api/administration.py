@@ -126,7 +126,11 @@ def get_audit_log(
     return page
 
 
-@oversight.get("/audit-log/export", response_class=Response, **allowed("oversee"))
+@oversight.get(
+    "/audit-log/export",
+    response_class=Response,
+    **allowed("oversee", files=("text/csv",)),
+)
 def export_audit_log(
     service: TheService,
     caller: Caller,

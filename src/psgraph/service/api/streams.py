@@ -18,6 +18,8 @@ from psgraph.service.api.access import (
     link_next,
 )
 from psgraph.service.downloads import (
+    EDGES_TYPES,
+    PARQUET,
     certificate_file,
     edges_file,
     is_large,
@@ -290,7 +292,7 @@ def get_release(stream: OpenStream, timestamp: Timestamp) -> ReleaseView:
 @releases.get(
     "/streams/{stream}/releases/{timestamp}/edges",
     response_class=Response,
-    **allowed("download"),
+    **allowed("download", files=EDGES_TYPES),
 )
 async def get_edges(
     stream: OpenStream,
@@ -321,14 +323,20 @@ def get_certificate(stream: OpenStream, timestamp: Timestamp, request: Request) 
 
 
 @releases.get(
-    "/streams/{stream}/releases/{timestamp}/nodes", response_class=Response, **allowed("download")
+    "/streams/{stream}/releases/{timestamp}/nodes",
+    response_class=Response,
+    **allowed("download", files=(PARQUET,)),
 )
 def get_nodes(stream: OpenStream, timestamp: Timestamp, request: Request) -> Response:
     """Download the public node list of a release (Parquet)."""
     return nodes_file(stream, timestamp, request)
 
 
-@releases.get("/streams/{stream}/export", response_class=Response, **allowed("download"))
+@releases.get(
+    "/streams/{stream}/export",
+    response_class=Response,
+    **allowed("download", files=("application/zip",)),
+)
 async def get_export(
     stream: OpenStream,
     service: TheService,
@@ -339,7 +347,11 @@ async def get_export(
     return await export_file(service, stream, format, caller)
 
 
-@releases.get("/streams/{stream}/report", response_class=Response, **allowed("download"))
+@releases.get(
+    "/streams/{stream}/report",
+    response_class=Response,
+    **allowed("download", files=("text/html",)),
+)
 async def get_report(stream: OpenStream, service: TheService, caller: Caller) -> Response:
     """Return the public report as an HTML page."""
     return await report_page(service, stream, caller)

@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
-from psgraph.service.pages import administration, data, streams
+from psgraph.service.pages import administration, data, reference, streams
 from psgraph.service.pages.visits import PageRoute, identify_visit, not_found
 
 __all__ = ["ROUTERS", "add_pages"]
@@ -26,6 +26,7 @@ ROUTERS = (
     administration.router,
     streams.router,
     data.router,
+    reference.router,
     administration.oversight,
 )
 """All pages."""

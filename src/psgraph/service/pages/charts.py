@@ -20,7 +20,7 @@ from psgraph.errors import MissingExtra
 from psgraph.metrics.change import degree_change, edge_overlap
 from psgraph.pictures.layout import arrange
 from psgraph.pictures.network import area_per_degree, network_png
-from psgraph.pictures.style import method_look
+from psgraph.pictures.style import INK, method_look
 from psgraph.publication.certificate import Certificate
 from psgraph.reports.charts import blank_chart, finish, name_times
 from psgraph.reports.page import Page
@@ -41,6 +41,7 @@ __all__ = [
     "embedded",
     "overlap_words",
     "prepare_pictures",
+    "release_sections",
 ]
 
 #: Larger graphs take too long to draw while a visitor waits.
@@ -62,6 +63,18 @@ def drawable(certificate: Certificate) -> bool:
 async def chart_sections(service: Service, stream: Stream, caller: Identity) -> Markup:
     """Return the sections about sizes over time, spending and the released graphs."""
     key, draw = _charts_of(stream)
+    run = service.drawing.run(caller, key, draw, remember=True, patience=_CHARTS_PATIENCE)
+    sections: Markup = await run
+    return sections
+
+
+async def release_sections(
+    service: Service, stream: Stream, timestamp: int, caller: Identity
+) -> Markup:
+    """Return the sections about one release: its degrees, and its size beside all others."""
+    latest, certificate = stream.releases.refresh()[-1], stream.releases.certificates[timestamp]
+    key = ("release charts", stream.name, latest.digest, certificate.digest)
+    draw = partial(_of_one, stream, timestamp)
     run = service.drawing.run(caller, key, draw, remember=True, patience=_CHARTS_PATIENCE)
     sections: Markup = await run
     return sections
@@ -96,14 +109,32 @@ def _drawing_of(stream: Stream, of: Certificate) -> tuple[Hashable, Callable[[],
 
 
 def _sections(stream: Stream, timestamp: int) -> Markup:
-    page = Page("")
     releases = stream.releases  # whose certificates are read already
     certificates = releases.certificates[: timestamp + 1]
-    try:
+
+    def add(page: Page) -> None:
         _add_sizes(page, certificates)
         add_spend(page, certificates)
         add_release_degrees(page, releases, certificates)
         add_summary_chart(page, certificates)
+
+    return _drawn(add)
+
+
+def _of_one(stream: Stream, timestamp: int) -> Markup:
+    releases = stream.releases
+
+    def add(page: Page) -> None:
+        add_release_degrees(page, releases, releases.certificates[timestamp : timestamp + 1])
+        _add_sizes(page, releases.certificates, marked=timestamp)
+
+    return _drawn(add)
+
+
+def _drawn(add: Callable[[Page], None]) -> Markup:
+    page = Page("", pointed=True)
+    try:
+        add(page)
     except MissingExtra as missing:
         page = Page("")
         page.heading("Charts")
@@ -111,8 +142,10 @@ def _sections(stream: Stream, timestamp: int) -> Markup:
     return embedded(page)
 
 
-def _add_sizes(page: Page, certificates: Sequence[Certificate]) -> None:
-    """Add a section on the number of edges and nodes over time."""
+def _add_sizes(
+    page: Page, certificates: Sequence[Certificate], *, marked: int | None = None
+) -> None:
+    """Add a section on the number of edges and nodes over time, with one of the releases marked."""
     page.heading("Releases over time")
     colour, times = (
         method_look(certificates[-1].method).colour,
@@ -126,12 +159,21 @@ def _add_sizes(page: Page, certificates: Sequence[Certificate]) -> None:
         figure, axes = blank_chart(title)
         marker = "o" if len(numbers) <= MOST_MARKERS else ""
         axes.plot(range(len(numbers)), numbers, color=colour, marker=marker, markersize=4)
+        if marked is not None:
+            axes.axvline(marked, color=INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         axes.set_ylim(0, 1.15 * max([*numbers, 1]))
         axes.yaxis.set_major_formatter(lambda number, _: abbreviated(number))
+        axes.fmt_ydata = "{:,.0f}".format
         name_times(axes, times)
         words = f"{title.capitalize()}: {min(numbers):,} to {max(numbers):,}"
-        drawings.append((finish(figure), f"{words}, {numbers[-1]:,} in the latest release."))
-    page.figures(drawings, caption="One point per release. Edges are synthetic; nodes are public.")
+        if marked is None:
+            words = f"{words}, {numbers[-1]:,} in the latest release."
+        else:
+            words = f"{words}, {numbers[marked]:,} in this release."
+        drawings.append((finish(figure), words))
+    dashed = "" if marked is None else " This release is at the dashed line."
+    caption = f"One point per release. Edges are synthetic; nodes are public.{dashed}"
+    page.figures(drawings, caption=caption)
 
 
 def _drawing(stream: Stream, timestamp: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from math import exp
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
@@ -27,6 +28,7 @@ from psgraph.service.pages.charts import (
     drawable,
     drawing_png,
     overlap_words,
+    release_sections,
 )
 from psgraph.service.pages.templates import (
     PERIODS,
@@ -57,8 +59,8 @@ _TERMS = ("epsilon", "window", "method", "name", "title", "source", "roster", "p
 _SCHEDULE_TERMS = ("first_period", "timezone", "delay_seconds", "missing")
 _OPTIONAL_TERMS = ("labels", *_SCHEDULE_TERMS, "keep_originals_days", "kind", "weights")
 _LATER = Markup(
-    '<section id="charts" data-follow><h2>Releases over time</h2><div><p>The charts are being '
-    "drawn. They appear here in a moment, or when the page is loaded again.</p></div></section>"
+    '<div id="charts" data-follow><section><h2>Charts</h2><div><p>The charts are being drawn. They '
+    "appear here in a moment, or when the page is loaded again.</p></div></section></div>"
 )
 _DEFAULTS = {
     "epsilon": "1",
@@ -145,11 +147,7 @@ async def show_stream(
     context: dict[str, Any] = {}
     if certificates:
         last = certificates[-1]
-        try:
-            sections = await chart_sections(service, stream, caller)
-            charts = Markup('<div id="charts">{}</div>').format(sections)
-        except Refusal:  # not drawn yet
-            charts = _LATER
+        charts = await _or_later(chart_sections(service, stream, caller))
         change = await change_words(service, stream, last.timestamp, caller)
         context = {
             "latest": release_view(last),
@@ -165,6 +163,14 @@ async def show_stream(
         older=start,
         **context,
     )
+
+
+async def _or_later(drawing: Awaitable[Markup]) -> Markup:
+    """Return sections with charts, or a place where they appear once they are drawn."""
+    try:
+        return Markup('<div id="charts">{}</div>').format(await drawing)
+    except Refusal:
+        return _LATER
 
 
 @router.get("/streams/{stream}/releases/{timestamp}", **open_to("certificates"))
@@ -188,6 +194,9 @@ async def show_release(
         release=release_view(certificate),
         certificate=certificate,
         change=await change_words(service, stream, timestamp, caller),
+        charts=await _or_later(release_sections(service, stream, timestamp, caller))
+        if caller.may("download")
+        else "",
         drawing=caller.may("download") and drawable(certificate),
         files=f"/api/v1/streams/{view.name}/releases/{timestamp}",
         window_share=float(certificate.window_spent / certificate.guarantee.epsilon),

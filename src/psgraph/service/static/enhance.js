@@ -4,6 +4,7 @@
 //                    button with data-swap
 //   data-for="ID"    a slider that moves with the number field ID
 //   data-most="N"    a file field: say before sending it that a file has more than N bytes
+//   data-points      a chart: show the value nearest to the pointer
 //   data-follow      an element with an id: reload it every second until the attribute is gone
 const LIVE_DELAY = 250, FOLLOW_DELAY = 1000;
 let turn = 0; // only the latest response is shown
@@ -95,3 +96,44 @@ for (const element of document.querySelectorAll("[data-follow]")) {
     }
   }, FOLLOW_DELAY);
 }
+
+// Values of charts. Delegated, because charts may be loaded later.
+const SVG = "http://www.w3.org/2000/svg";
+const points = new WeakMap(); // of each chart, read once
+
+function nearest(chart, event) {
+  if (!points.has(chart)) points.set(chart, JSON.parse(chart.dataset.points));
+  const at = new DOMPoint(event.clientX, event.clientY);
+  const { x, y } = at.matrixTransform(chart.getScreenCTM().inverse());
+  // The place along the axis decides; the height decides between lines.
+  const far = ([px, py]) => Math.hypot(px - x, (py - y) / 8);
+  return points.get(chart).reduce((best, each) => (far(each) < far(best) ? each : best));
+}
+
+function part(group, name, attributes) {
+  const element = group.appendChild(document.createElementNS(SVG, name));
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+function forget(chart) {
+  chart.querySelector(":scope > .pointed")?.remove();
+}
+
+function point(event) {
+  const chart = event.target.closest?.("svg[data-points]");
+  for (const other of document.querySelectorAll("svg:has(> .pointed)")) {
+    if (other !== chart) forget(other);
+  }
+  if (!chart) return;
+  const [x, y, words] = nearest(chart, event), { width } = chart.viewBox.baseVal;
+  forget(chart);
+  const group = part(chart, "g", { class: "pointed" });
+  part(group, "circle", { cx: x, cy: y, r: 4.5 });
+  const text = part(group, "text", { y: Math.max(y - 10, 34), "text-anchor": "middle" });
+  text.textContent = words;
+  const half = text.getComputedTextLength() / 2 + 4;
+  text.setAttribute("x", Math.min(Math.max(x, half), width - half));
+}
+
+for (const kind of ["pointermove", "pointerdown"]) document.addEventListener(kind, point);
