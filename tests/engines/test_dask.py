@@ -269,8 +269,9 @@ def test_graphs_from_tables_of_stubs_are_the_same_on_workers(resized, monkeypatc
     numbers = np.random.default_rng(3).integers(1 << 52, size=NODES, dtype=np.uint64)
     found = []
     for engine in (local_engine(), resized):
-        first = parts.draw_parts(wanted, None, 8, engine)
+        more = parts.More(400, numbers)
+        first = parts.draw_parts(wanted, None, 8, engine, more)
         last = parts.Last(SyntheticGraph.from_parts(roster, first), roster, numbers, 0.8)
-        later = parts.draw_parts(target(2), last, 9, engine)
+        later = parts.draw_parts(target(2), last, 9, engine, more)
         found.append(np.concatenate([*first.whole(), *later.whole()]))
     assert np.array_equal(*found)

@@ -1,8 +1,8 @@
 """Synthetic streams of any size, and synthetic stores written in bounded memory.
 
-Both have power-law degrees and planted communities; a stream changes gradually. A store is one
-snapshot, cut into parts: its edges are drawn in chunks, sorted through temporary files, and
-thinned at random to the number wanted.
+Both have power-law degrees and planted communities, and change gradually. The snapshots of a store
+are cut into parts: edges are drawn in chunks, sorted through temporary files, and thinned at random
+to the number wanted, with some others at every timestamp.
 """
 
 from __future__ import annotations
@@ -93,20 +93,32 @@ _STORE_SURPLUS = 1.15  # edges drawn for each that is wanted; some are repeats
 
 
 def cached_store(
-    directory: Path, *, nodes: int, edges: int, progress: Progress | None = None
+    directory: Path,
+    *,
+    nodes: int,
+    edges: int,
+    timestamps: int = 1,
+    progress: Progress | None = None,
 ) -> Path:
     """Return the store of this size in `directory`; writes it if it is not there yet."""
-    path = directory / f"nodes-{nodes}-edges-{edges}"
+    several = f"-timestamps-{timestamps}" if timestamps > 1 else ""
+    path = directory / f"nodes-{nodes}-edges-{edges}{several}"
     if not is_store(path):
         directory.mkdir(parents=True, exist_ok=True)
-        write_store(path, nodes=nodes, edges=edges, progress=progress)
+        write_store(path, nodes=nodes, edges=edges, timestamps=timestamps, progress=progress)
     return path
 
 
 def write_store(
-    path: Path, *, nodes: int, edges: int, seed: int = 0, progress: Progress | None = None
+    path: Path,
+    *,
+    nodes: int,
+    edges: int,
+    timestamps: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> None:
-    """Write a store with one snapshot of exactly `edges` edges.
+    """Write a store with snapshots of exactly `edges` edges, each a little unlike the one before.
 
     Memory: O(nodes + edges of a part). Disk while writing: about 40 bytes for every edge.
 
@@ -121,12 +133,15 @@ def write_store(
         tempfile.TemporaryDirectory(dir=path.parent, prefix=".edges-") as scratch,
         new_store(path) as store,
     ):
-        pieces = _distinct_pieces(graph, nodes, edges, Path(scratch), progress)
-        writer = store.begin(Roster.range(nodes), time=None)
-        for keys in _thinned(pieces, edges, rng):
-            u, v = unpack(keys)
-            writer.add(u, v)
-        writer.finish()
+        most = edges + (timestamps - 1) * round(_CHANGE * edges)
+        pieces = _distinct_pieces(graph, nodes, most, Path(scratch), progress)
+        shares, roster = _shuffled(pieces, edges, rng), Roster.range(nodes)
+        for timestamp in range(timestamps):
+            writer = store.begin(roster, time=None)
+            for keys in _thinned(pieces, shares, timestamp):
+                u, v = unpack(keys)
+                writer.add(u, v)
+            writer.finish()
 
 
 def _distinct_pieces(
@@ -151,13 +166,20 @@ def _distinct_pieces(
     return pieces
 
 
-def _thinned(pieces: list[Path], edges: int, rng: np.random.Generator) -> Iterator[Keys]:
-    """Yield `edges` of all keys, a uniformly random subset, piece by piece."""
+def _shuffled(pieces: list[Path], edges: int, rng: np.random.Generator) -> list[int]:
+    """Put every piece into random order; returns how many edges of each a snapshot has."""
     sizes = [np.load(piece, mmap_mode="r").size for piece in pieces]
-    left = sum(sizes)
+    left, shares = sum(sizes), list[int]()
     for piece, size in zip(pieces, sizes, strict=True):
-        kept = int(rng.hypergeometric(edges, left - edges, size)) if size else 0
-        left, edges = left - size, edges - kept
+        shares.append(int(rng.hypergeometric(edges, left - edges, size)) if size else 0)
+        left, edges = left - size, edges - shares[-1]
         keys: NDArray[np.int64] = np.load(piece)
-        piece.unlink()
-        yield keys[rng.permutation(size)[:kept]]
+        np.save(piece, keys[rng.permutation(size)])
+    return shares
+
+
+def _thinned(pieces: list[Path], shares: list[int], timestamp: int) -> Iterator[Keys]:
+    """Yield the edges of a snapshot, piece by piece: a uniformly random subset, which moves on."""
+    for piece, share in zip(pieces, shares, strict=True):
+        keys: NDArray[np.int64] = np.load(piece)
+        yield np.roll(keys, -timestamp * round(_CHANGE * share))[:share]

@@ -18,10 +18,11 @@ from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import Edges
 from psgraph.graph.parts import EdgeParts, MemoryParts
 from psgraph.methods.plus import PSGraphPlus, parts
+from psgraph.methods.plus.closure import places_of
 from psgraph.methods.plus.contingency import fitted, hypergeometric, random_table, stream
 from psgraph.methods.plus.leftovers import completed
 from psgraph.methods.plus.mixing import degree_classes, integer_blocks, rake
-from psgraph.methods.plus.parts import Last, draw_parts
+from psgraph.methods.plus.parts import Last, More, draw_parts
 from psgraph.methods.plus.realisation import Target, quota_matrix, realise
 from psgraph.methods.plus.sampled_edges import MOST_COUNTED, Sample, sample_edges, sample_for
 from psgraph.methods.plus.spans import cut
@@ -76,8 +77,9 @@ def _twice(item: object, job: Job) -> object:
     return job.work(item, *job.shared)
 
 
+LOCAL = LocalEngine(threads=1)
 ENGINES = [
-    LocalEngine(threads=1),
+    LOCAL,
     LocalEngine(threads=2, part_nodes=WIDTH),
     LocalEngine(threads=3, part_nodes=37, memory=0),
     LocalEngine(threads=2, part_nodes=300),
@@ -85,8 +87,15 @@ ENGINES = [
 ]
 
 
-def drawn(engine: LocalEngine, last: Last | None = None, seed: int = 7) -> EdgeParts:
-    return draw_parts(target(), last, seed, engine)
+def drawn(
+    engine: LocalEngine, last: Last | None = None, seed: int = 7, triangles: int | None = None
+) -> EdgeParts:
+    more = None if triangles is None else More(triangles, numbers())
+    return draw_parts(target(), last, seed, engine, more)
+
+
+def numbers(seed: int = 3) -> np.ndarray:
+    return np.random.default_rng(seed).integers(1 << 52, size=NODES, dtype=np.uint64)
 
 
 def check(found: EdgeParts, wanted: Target) -> None:
@@ -181,15 +190,16 @@ def test_a_first_graph_is_the_same_on_every_engine(engine):
 def test_a_later_graph_is_the_same_on_every_engine(engine, moves):
     edges, roster = Edges(*drawn(ENGINES[0], seed=8).whole()), Roster.range(NODES)
     there = Roster(range(5, NODES + 5)) if moves else roster
-    numbers = np.random.default_rng(3).integers(1 << 52, size=NODES, dtype=np.uint64)
     found = []
     for each in (ENGINES[0], engine):
         held = MemoryParts(edges.u, edges.v, nodes=NODES, part_nodes=each.part_nodes)
         graph = SyntheticGraph.from_parts(there, held)
-        found.append(drawn(each, Last(graph, roster, numbers, 0.8)))
-        check(found[-1], target())
-    assert np.array_equal(np.stack(found[0].whole()), np.stack(found[1].whole()))
-    offered, most = old_edges(graph, roster, numbers, 0.8)
+        for triangles in (None, 500):
+            found.append(drawn(each, Last(graph, roster, numbers(), 0.8), triangles=triangles))
+            check(found[-1], target())
+    assert np.array_equal(np.stack(found[0].whole()), np.stack(found[2].whole()))
+    assert np.array_equal(np.stack(found[1].whole()), np.stack(found[3].whole()))
+    offered, most = old_edges(graph, roster, numbers(), 0.8)
     in_memory = realise(target(), kept=offered, most_kept=most, rng=np.random.default_rng(1))
     moved = 5 if moves else 0
     old = set(zip((edges.u + moved).tolist(), (edges.v + moved).tolist(), strict=True))
@@ -245,6 +255,47 @@ def test_triangles_by_chance_are_those_of_drawn_graphs():
     assert computed.triangles == pytest.approx(counted, rel=0.15)
     assert computed.wedges == wedge_count(graphs[0], NODES)
     assert computed.second_largest_degree == second_largest_degree(graphs[0], NODES)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_closing_adds_about_the_triangles_that_are_wanted(engine):
+    plain, more = (
+        count_triangles(Edges(*drawn(engine, triangles=wanted).whole()), NODES)
+        for wanted in (0, 400)
+    )
+    closed = drawn(engine, triangles=400)
+    check(closed, target())
+    assert more - plain == pytest.approx(400, rel=0.3)
+    assert np.array_equal(np.stack(closed.whole()), np.stack(drawn(LOCAL, triangles=400).whole()))
+
+
+def test_kept_edges_keep_their_triangles_and_new_ones_meet_them():
+    roster, graphs = Roster.range(NODES), [drawn(LOCAL, triangles=400)]
+    for seed in range(20, 24):
+        last = Last(SyntheticGraph.from_parts(roster, graphs[-1]), roster, numbers(), 0.8)
+        graphs.append(drawn(LOCAL, last, seed=seed, triangles=400))
+    first, *_, end = (count_triangles(Edges(*graph.whole()), NODES) for graph in graphs)
+    assert end == pytest.approx(first, rel=0.15)
+
+
+def test_places_stay_with_their_nodes():
+    nodes, width = 20_000, 3_000
+    before = np.random.default_rng(1).integers(1 << 52, size=nodes, dtype=np.uint64)
+    after = np.concatenate([before[1_000:], before[:7]])
+    assert groups_of(before, width)[1_000:].tolist() == groups_of(after, width)[:-7].tolist()
+    places = places_of(before, Layout(nodes, width))
+    sizes = [last - first for first, last in map(places.bounds, range(places.ranges))]
+    assert sum(sizes) == nodes
+    assert max(sizes) < 1.1 * width
+    assert abs(np.corrcoef(places.nodes, np.arange(nodes))[0, 1]) < 0.05  # not the order of ids
+
+
+def groups_of(numbers: np.ndarray, width: int) -> np.ndarray:
+    """The smallest group of every node."""
+    places = places_of(numbers, Layout(numbers.size, width))
+    groups = np.empty(numbers.size, dtype=np.int64)
+    groups[places.nodes] = np.repeat(np.arange(places.begins.size - 1), np.diff(places.begins))
+    return groups
 
 
 def test_a_sample_holds_its_share_of_edges_whatever_the_parts():

@@ -73,11 +73,9 @@ def match(
     own = slice(*np.searchsorted(u, layout.bounds(number)))
     keys = np.concatenate([keys, _keys(u[own], v[own], first, bits)])
     largest = first_key(layout.width, bits) - 1
-    old = np.concatenate(
-        [np.empty(0, dtype=np.int64), *(_keys(*read(), first, bits) for read in reads)]
-    )
-    if len(reads) > 1:
-        old = sort_keys(old, largest=largest)
+    old = np.empty(0, dtype=np.int64)
+    for read in reads:
+        old = _merged(old, _keys(*read(), first, bits))
     settled = _settled(
         sort_keys(keys, largest=largest), old, labels, first, bits, np.uint64(key), number
     )
@@ -222,6 +220,21 @@ def _keys(u: Positions, v: Positions, first: int, bits: int) -> Integers:
     for edge in range(u.size):
         keys[edge] = pack_pair(u[edge] - first, v[edge], bits)
     return keys
+
+
+@kernel
+def _merged(one: Integers, other: Integers) -> Integers:
+    """All keys of two sorted lists, sorted."""
+    merged, at, here = np.empty(one.size + other.size, dtype=np.int64), 0, 0
+    for key in one:
+        while here < other.size and other[here] < key:
+            merged[at] = other[here]
+            here += 1
+            at += 1
+        merged[at] = key
+        at += 1
+    merged[at:] = other[here:]
+    return merged
 
 
 @kernel

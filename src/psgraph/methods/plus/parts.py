@@ -1,8 +1,9 @@
 """From estimates to a graph of any size, in parts.
 
 The graph has the degrees and blocks that it would have in memory. Nodes are cut into ranges of a
-fixed width. Edges of the release before that are kept are found part by part; tables say how many
-stubs of one range are joined with which of another; every range is then joined by itself. What
+fixed width. Edges of the release before that are kept are found part by part; some stubs are joined
+to close triangles; tables say how many of the others in one range are joined with which of another;
+every range is then joined by itself. What
 is drawn depends on the sealed seed and on the ranges only, not on the parts of an engine, nor on
 threads, workers or repeated tasks. Post-processing of sealed values and of the release before.
 """
@@ -23,6 +24,7 @@ from psgraph.engines.runner import Job, Runner
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.graph.parts import EdgeParts, Read
+from psgraph.methods.plus.closure import closed_parts, places_of
 from psgraph.methods.plus.kept_parts import add_degrees, kept_parts
 from psgraph.methods.plus.leftovers import completed
 from psgraph.methods.plus.matching import match, send
@@ -31,13 +33,13 @@ from psgraph.methods.plus.realisation import Target, quota_matrix
 from psgraph.methods.plus.spans import cut, store_parts
 from psgraph.methods.plus.stub_tables import Layout, StubTables, stub_tables
 
-__all__ = ["WIDTH", "Last", "draw_parts", "layout_of"]
+__all__ = ["WIDTH", "Last", "More", "draw_parts", "layout_of"]
 
 WIDTH = 1 << 17
 """Nodes of a range. A graph of a single one is drawn in memory."""
 MOST_RANGES = 256
 
-_TABLES, _MATCHING, _LEFTOVERS = range(3)  # purposes of a seed
+_TABLES, _MATCHING, _LEFTOVERS, _CLOSURE = range(4)  # purposes of a seed
 
 
 def layout_of(nodes: int) -> Layout:
@@ -72,7 +74,25 @@ class Last:
     share: float
 
 
-def draw_parts(target: Target, last: Last | None, seed: int, runner: Runner) -> EdgeParts:
+@dataclass(frozen=True)
+class More:
+    """Triangles that a graph should have beyond those by chance.
+
+    Attributes
+    ----------
+    triangles
+        How many.
+    numbers
+        A random number for every node that stays with it.
+    """
+
+    triangles: int
+    numbers: Words
+
+
+def draw_parts(
+    target: Target, last: Last | None, seed: int, runner: Runner, more: More | None = None
+) -> EdgeParts:
     """Draw a graph with the degrees and blocks of a target, keeping edges of the release before.
 
     Labels of the target are degree classes and hubs.
@@ -81,12 +101,15 @@ def draw_parts(target: Target, last: Last | None, seed: int, runner: Runner) -> 
     ----------
     seed
         The source of all random choices.
+    more
+        Triangles to close. Without it there are those by chance and those of edges that are kept.
     """
     nodes = target.degrees.size
     layout, labels = layout_of(nodes), target.labels
     wanted = np.clip(target.degrees, 0, nodes - 1)
     quotas = quota_matrix(target)
     groups = min(CLASSES, quotas.shape[0])
+    rest, left = wanted.astype(np.int32), quotas
     there: list[list[Read]] = []  # edges that are fixed, by range
     if last is not None and last.share > 0:
         with phase("keeping"):
@@ -96,7 +119,18 @@ def draw_parts(target: Target, last: Last | None, seed: int, runner: Runner) -> 
                     wanted, labels, quotas, groups, layout.width,
                 )
             ]  # fmt: skip
-    rest, left = _left(runner, there, wanted, quotas, labels)
+            rest, left = _without(runner, there[0], rest, left, labels)
+    if more is not None:
+        with phase("closing"):
+            key, places = derived_key(seed, _CLOSURE), places_of(more.numbers, layout)
+            kept = there[0] if there else []
+            closed = closed_parts(
+                runner, rest, labels, left[:groups, :groups], places, kept, wanted,
+                more.triangles, key,
+            )  # fmt: skip
+            if closed is not None:
+                there.append(cut(*closed, nodes, layout.width))
+                rest, left = _without(runner, there[-1], rest, left, labels)
     with phase("tables"):
         key = derived_key(seed, _TABLES)
         tables = stub_tables(rest, labels, left, groups, layout, key)
@@ -114,22 +148,16 @@ def draw_parts(target: Target, last: Last | None, seed: int, runner: Runner) -> 
     )
 
 
-def _left(
-    runner: Runner,
-    there: Sequence[Sequence[Read]],
-    wanted: Integers,
-    quotas: Integers,
-    labels: Labels,
+def _without(
+    runner: Runner, reads: Sequence[Read], rest: Integers, left: Integers, labels: Labels
 ) -> tuple[Positions, Integers]:
-    """What the edges so far leave of degrees and of quotas."""
-    count = quotas.shape[0]
+    """What edges leave of degrees and of quotas."""
+    count = left.shape[0]
     cells = UNDIRECTED.cell_count(count, inside=True)
-    rest, left = wanted.copy(), quotas.copy()
-    for reads in there:
-        sums = runner.sum(Job(_add_counts, reads, (labels, count)), sizes=(rest.size, cells))
-        rest -= sums[0]
-        left[UNDIRECTED.pair_of(np.arange(cells), count, inside=True)] -= sums[1]
-    return np.maximum(rest, 0).astype(np.int32), np.maximum(left, 0)
+    degrees, blocks = runner.sum(Job(_add_counts, reads, (labels, count)), sizes=(rest.size, cells))
+    left = left.copy()
+    left[UNDIRECTED.pair_of(np.arange(cells), count, inside=True)] -= blocks
+    return np.maximum(rest - degrees, 0).astype(np.int32), np.maximum(left, 0)
 
 
 def _add_counts(

@@ -34,13 +34,14 @@ from psgraph.methods.plus.mixing import (
     integer_blocks,
     side_mixing,
 )
-from psgraph.methods.plus.parts import Last, draw_parts, layout_of
+from psgraph.methods.plus.parts import Last, More, draw_parts, layout_of
 from psgraph.methods.plus.realisation import Coarse, Target, realise
 from psgraph.methods.plus.reciprocity import swap_heads
 from psgraph.methods.plus.state import AnyState, PlusState, SidedState
 from psgraph.methods.plus.swaps import swap_triangles
 from psgraph.methods.plus.ties import pair_ranks
 from psgraph.methods.plus.triangles import count_triangles, wedge_count
+from psgraph.methods.plus.unclustered import expected_unclustered
 from psgraph.methods.plus.weights import drawn_weights
 
 __all__ = ["draw", "in_parts", "old_edges", "sided_target", "swapped", "target_of"]
@@ -48,7 +49,7 @@ __all__ = ["draw", "in_parts", "old_edges", "sided_target", "swapped", "target_o
 
 STRONG = 0.05  # transitivity from which on more work is spent on triangles
 OFFERED = 2  # old edges are offered for each that is kept
-MOST_SWAPPED = 1 << 24  # edges of a graph that are swapped, in memory
+MOST_SWAPPED = 1 << 20  # edges of a graph in parts that is swapped, in memory
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
@@ -110,7 +111,8 @@ def _draw_in_parts(
         target = target_of(state)
     last = None if previous is None else Last(previous, state.roster, state.numbers, kept)
     seed = int(rng.integers(1 << 63))
-    parts = draw_parts(target, last, seed, engine)
+    more = None if target.edge_count <= MOST_SWAPPED else _to_close(state, target, kept)
+    parts = draw_parts(target, last, seed, engine, more)
     if parts.edge_count <= MOST_SWAPPED:
         with phase("clustering"):
             before = Edges(*parts.whole())
@@ -121,6 +123,16 @@ def _draw_in_parts(
                     edges.u, edges.v, nodes=parts.nodes, part_nodes=parts.part_nodes
                 )
     return SyntheticGraph.from_parts(state.roster, parts)
+
+
+def _to_close(state: PlusState, target: Target, kept: float) -> More | None:
+    """Return the triangles that are wanted beyond those by chance; None if nothing is known."""
+    plain = expected_unclustered(target)
+    now = 3 * plain.triangles / max(plain.wedges, 1)
+    wanted = state.clustering.target(now, kept=0.0, steady=steadiness(kept))
+    if wanted is None:
+        return None
+    return More(round(wanted * plain.wedges / 3) - plain.triangles, state.numbers)
 
 
 def _with_reciprocity(
