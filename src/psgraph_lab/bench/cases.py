@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["CASES", "LARGE_CASES", "METHOD_CASES", "MOST_GROWTH", "Case", "find_case"]
+__all__ = [
+    "CASES",
+    "LARGE_CASES",
+    "LATER_CASES",
+    "METHOD_CASES",
+    "MOST_GROWTH",
+    "Case",
+    "find_case",
+]
+
+Limits = tuple[str, float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -26,8 +36,12 @@ class Case:
         Targets: total seconds, peak memory of the process, seconds as a multiple of the floor.
     method_seconds
         Targets in seconds for the other methods; each may use 1 GB.
+    method_floors
+        Targets for other methods: seconds as a multiple of the floor, and peak memory.
     methods
         The methods that can be timed on a stream of this size; all of them if empty.
+    stored
+        The timestamps in the store that the case reads, if it reads one.
     """
 
     name: str
@@ -42,7 +56,18 @@ class Case:
     most_gigabytes: float | None = None
     most_floors: float | None = None
     method_seconds: tuple[tuple[str, float], ...] = ()
+    method_floors: tuple[Limits, ...] = ()
     methods: tuple[str, ...] = ()
+    stored: int = 1
+
+    def of(self, method: str) -> Case:
+        """Return the case with the targets of a method."""
+        if method == "psgraph":
+            return self
+        seconds = dict(self.method_seconds).get(method)
+        floors = {name: limits for name, *limits in self.method_floors}
+        ratio, gigabytes = floors.get(method, (None, 1.0 if seconds else None))
+        return replace(self, most_seconds=seconds, most_floors=ratio, most_gigabytes=gigabytes)
 
     def shrunk(self) -> Case:
         """A twentieth of the stream, without targets: enough to show that the benchmark works."""
@@ -58,8 +83,11 @@ class Case:
             most_gigabytes=None,
             most_floors=None,
             method_seconds=(),
+            method_floors=(),
         )
 
+
+_SCALE = ("psgraph", "psgraph-plus")
 
 CASES = (
     Case(
@@ -72,6 +100,7 @@ CASES = (
         data="as733.parquet",
         most_seconds=3,
         most_floors=2,
+        method_floors=(("psgraph-plus", 2.5, 0.4),),
     ),
     Case(
         "as-caida",
@@ -90,6 +119,7 @@ CASES = (
             ("der", 60),
             ("privhrg", 300),
         ),
+        method_floors=(("psgraph-plus", 2.5, 0.4),),
     ),
     Case(
         "million-finding",
@@ -101,7 +131,7 @@ CASES = (
         most_seconds=5,
         most_gigabytes=1.5,
         most_floors=6,
-        methods=("psgraph", "psgraph-plus"),
+        methods=_SCALE,
     ),
     Case(
         "million-keeping",
@@ -114,7 +144,7 @@ CASES = (
         most_seconds=2.5,
         most_gigabytes=1.5,
         most_floors=6,
-        methods=("psgraph", "psgraph-plus"),
+        methods=_SCALE,
     ),
 )
 
@@ -129,6 +159,7 @@ LARGE_CASES = (
         nodes=200_000,
         edges=1_000_000,
         repeats=3,
+        methods=_SCALE,
     ),
     Case(
         "1m-5m",
@@ -138,6 +169,9 @@ LARGE_CASES = (
         edges=5_000_000,
         repeats=3,
         most_floors=2.5,
+        method_floors=(("psgraph-plus", 3.5, 1.2),),
+        methods=_SCALE,
+        stored=2,
     ),
     Case(
         "2m-10m",
@@ -146,6 +180,7 @@ LARGE_CASES = (
         nodes=2_000_000,
         edges=10_000_000,
         repeats=3,
+        methods=_SCALE,
     ),
     Case(
         "10m-50m",
@@ -155,6 +190,7 @@ LARGE_CASES = (
         edges=50_000_000,
         most_gigabytes=3,
         most_floors=4,
+        methods=_SCALE,
     ),
     Case(
         "10m-100m",
@@ -164,9 +200,39 @@ LARGE_CASES = (
         edges=100_000_000,
         most_gigabytes=4,
         most_floors=4,
+        method_floors=(("psgraph-plus", 5, 4),),
+        methods=_SCALE,
+        stored=2,
     ),
 )
 """What ``psgraph bench --large`` publishes, from stores."""
+
+LATER_CASES = (
+    Case(
+        "1m-5m-later",
+        "1M nodes, 5M edges, later",
+        timestamps=2,
+        nodes=1_000_000,
+        edges=5_000_000,
+        untimed=1,
+        repeats=3,
+        method_floors=(("psgraph-plus", 3, 1.2),),
+        methods=_SCALE,
+        stored=2,
+    ),
+    Case(
+        "10m-100m-later",
+        "10M nodes, 100M edges, later",
+        timestamps=2,
+        nodes=10_000_000,
+        edges=100_000_000,
+        untimed=1,
+        method_floors=(("psgraph-plus", 5, 4),),
+        methods=_SCALE,
+        stored=2,
+    ),
+)
+"""The second timestamp of the same stores, which ``--large --methods`` times as well."""
 
 MOST_GROWTH = 1.15
 """Target for the growth exponent: k times the edges take at most k to this power of the time."""
@@ -178,5 +244,5 @@ def find_case(name: str, *, quick: bool = False) -> Case:
     >>> find_case("as-caida").most_seconds
     2
     """
-    case = next(case for case in (*CASES, *LARGE_CASES) if case.name == name)
+    case = next(case for case in (*CASES, *LARGE_CASES, *LATER_CASES) if case.name == name)
     return case.shrunk() if quick else case

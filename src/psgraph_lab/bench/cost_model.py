@@ -56,10 +56,13 @@ class Run:
     edges: int
     nodes: int
     workers: int
+    method: str = "psgraph"
 
     @property
     def blocks(self) -> int:
-        """The number of pairs of super-nodes."""
+        """The number of pairs of super-nodes, which only PSGraph has."""
+        if self.method != "psgraph":
+            return 0
         groups = min(-(-self.nodes // SUPERNODE_SIZE), MOST_SUPERNODES)
         return UNDIRECTED.cell_count(groups, inside=True)
 
@@ -98,7 +101,10 @@ def fit_costs(rows: Sequence[Mapping[str, Any]]) -> tuple[CostModel, list[Run]]:
     >>> round(model.seconds(Run(10**9, 10**8, workers=10)))
     300
     """
-    runs = [Run(row["edges"], row["nodes"], row["workers"]) for row in rows]
+    runs = [
+        Run(row["edges"], row["nodes"], row["workers"], row.get("method", "psgraph"))
+        for row in rows
+    ]
     terms = np.array([run.terms() for run in runs])
     total = np.array([row["seconds"]["cpu"] for row in rows])
     shared = np.array([sum(row["verbs_cpu"].values()) for row in rows])
@@ -111,5 +117,6 @@ def _fit(terms: Floats, seconds: Floats) -> Floats:
 
     weighted = terms / seconds[:, None]
     sizes = weighted.max(axis=0)  # terms of like size are solved more exactly
+    sizes[sizes == 0] = 1.0
     factors, _ = nnls(weighted / sizes, np.ones(seconds.size))
     return np.asarray(factors / sizes)

@@ -9,12 +9,14 @@ down neither alone.
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -52,7 +54,6 @@ __all__ = [
     "recorded_draws",
     "time_case",
     "time_floor",
-    "time_method",
     "time_store",
     "written_files",
 ]
@@ -132,11 +133,16 @@ def _encoded(table: pa.Table) -> memoryview:
 
 
 GUARANTEE = WEventPrivacy("1", window=5)
-_MOST_SECONDS = 15.0  # of passes of one method before the last begins
 
 
 def time_case(
-    case: Case, source: Path, scratch: Path, *, engine: Runner | None = None
+    case: Case,
+    source: Path,
+    scratch: Path,
+    *,
+    method: str = "psgraph",
+    engine: Runner | None = None,
+    most_seconds: float = math.inf,
 ) -> dict[str, Any]:
     """Time publishing and its floor, alternately; returns the fastest pass of each.
 
@@ -149,50 +155,35 @@ def time_case(
         An empty directory to write to.
     engine
         Where edge-sized work runs; the local machine unless given.
+    most_seconds
+        Of passes before the last begins: a slow method gets fewer than the case has.
 
     Returns
     -------
     dict
-        ``seconds`` and ``floor_seconds`` of the fastest passes, by phase, with the processor time
-        of all threads as ``cpu``; ``ratio`` of their totals; ``passes`` and ``floor_passes``, the
+        ``method``; ``seconds`` and ``floor_seconds`` of the fastest passes, by phase, with the
+        processor time of all threads as ``cpu``; ``ratio`` of their totals; ``passes`` and ``floor_passes``, the
         totals of all passes in order; ``peak_bytes`` of publishing.
     """
-    method = find_method("psgraph")()
-    warm_up(method)
+    publishing = find_method(method)()
+    warm_up(publishing)
     runs, floors, peaks = [], [], []
-    for number in range(case.repeats):
+    while len(runs) < case.repeats and sum(run["seconds"]["total"] for run in runs) < most_seconds:
         restart_peak()
-        run = _publish(method, case, source, scratch / f"run{number}", engine)
+        run = _publish(publishing, case, source, scratch / f"run{len(runs)}", engine)
         peaks.append(peak_bytes())
         floors.append(_floor(case, source, run.pop("draws"), run.pop("files"), scratch))
         runs.append(run)
     best = min(runs, key=lambda run: float(run["seconds"]["total"]))
     floor = min(floors, key=lambda seconds: seconds["total"])
     return {
+        "method": method,
         **best,
         "peak_bytes": max(peaks),
         "floor_seconds": floor,
         "ratio": best["seconds"]["total"] / floor["total"],
         "passes": [run["seconds"]["total"] for run in runs],
         "floor_passes": [seconds["total"] for seconds in floors],
-    }
-
-
-def time_method(name: str, case: Case, source: Path, scratch: Path) -> dict[str, Any]:
-    """Time a method over a case; returns the seconds of its fastest pass and its peak memory.
-
-    A slow method gets one pass, others as many as the case has while they took below 15 s.
-    """
-    method = find_method(name)()
-    warm_up(method)
-    passes: list[dict[str, float]] = []
-    while len(passes) < case.repeats and sum(run["total"] for run in passes) < _MOST_SECONDS:
-        run = _publish(method, case, source, scratch / f"run-{name}-{len(passes)}")
-        passes.append(run["seconds"])
-    return {
-        "seconds": min(passes, key=lambda seconds: seconds["total"]),
-        "passes": [seconds["total"] for seconds in passes],
-        "peak_bytes": peak_bytes(),
     }
 
 
@@ -221,11 +212,12 @@ def _publish(
     ):
         begin, cpu = perf_counter(), process_time()
         with phase("read"):
-            releases = publisher.publish_all(_open(case, source))
+            releases = islice(publisher.publish_all(_open(case, source)), case.timestamps)
         while True:
             if done == case.untimed > 0:
                 seconds.clear()
                 draws.clear()
+                restart_peak()
                 begin, cpu = perf_counter(), process_time()
             release = next(releases, None)
             if release is None:
@@ -256,7 +248,7 @@ def _floor(
 def _inputs(case: Case, source: Path) -> list[Path]:
     """Return the Parquet files with the edges of the timed snapshots."""
     if is_store(source):
-        entries = open_store(source).manifest.snapshots[case.untimed :]
+        entries = open_store(source).manifest.snapshots[case.untimed : case.timestamps]
         return [source / file.name for entry in entries for file in entry.edges]
     return sorted(source.iterdir())[case.untimed :] if source.is_dir() else [source]
 
@@ -265,7 +257,7 @@ def _inputs(case: Case, source: Path) -> list[Path]:
 
 
 def time_store(
-    case: Case, store: Path, scratch: Path, *, engine: str, workers: int | None
+    case: Case, store: Path, scratch: Path, *, method: str, engine: str, workers: int | None
 ) -> dict[str, Any]:
     """Time publishing a store like `psgraph_lab.bench.timing.time_case`.
 
@@ -286,7 +278,7 @@ def time_store(
     entry = open_store(store).manifest.snapshots[0]
     with _opened(engine, workers) as opened:
         timed = TimedEngine(opened)
-        found = time_case(case, store, scratch, engine=timed)
+        found = time_case(case, store, scratch, method=method, engine=timed)
         cluster = _cluster_facts(opened) if engine == "dask" else {}
     return {
         **found,

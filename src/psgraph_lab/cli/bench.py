@@ -16,8 +16,8 @@ from psgraph.cli.flags import json_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note, print_json, waiting
 from psgraph.errors import DataError
-from psgraph_lab.bench.cases import CASES, LARGE_CASES, METHOD_CASES, Case
-from psgraph_lab.cli.bench_steps import machine, run_step, show_cases, show_methods
+from psgraph_lab.bench.cases import CASES, LARGE_CASES, LATER_CASES, METHOD_CASES, Case
+from psgraph_lab.cli.bench_steps import machine, run_step, show_cases, show_methods, targets
 
 __all__ = ["command"]
 
@@ -34,6 +34,7 @@ def _names(cases: tuple[Case, ...]) -> str:
         "psgraph bench",
         "psgraph bench --methods",
         "psgraph bench --large --cache ~/stores --only 1m-5m",
+        "psgraph bench --large --methods --cache ~/stores",
         "psgraph bench --compare-engines --cache ~/stores --only 1m-5m",
         "psgraph bench --large --cache ~/stores --json > runs.json",
         "psgraph bench --cost-model runs.json",
@@ -49,17 +50,17 @@ def _names(cases: tuple[Case, ...]) -> str:
 )
 @click.option(
     "--only",
-    type=click.Choice([case.name for case in (*CASES, *LARGE_CASES)]),
+    type=click.Choice([case.name for case in (*CASES, *LARGE_CASES, *LATER_CASES)]),
     metavar="CASE",
     multiple=True,
     help=f"Time only this case; repeatable. {_names(CASES)}. With --large and --compare-engines: "
-    f"{_names(LARGE_CASES)}.",
+    f"{_names(LARGE_CASES)}; with --large --methods also {_names(LATER_CASES)}.",
 )
 @click.option(
     "--methods",
     is_flag=True,
     help="Time all installed methods on As-733 and As-caida, relative to PSGraph; with --only "
-    "million-… only the methods that scale.",
+    "million-… and with --large only the methods that scale.",
 )
 @click.option(
     "--large",
@@ -128,8 +129,10 @@ def command(
     reading the Parquet input, drawing the noise, writing the Parquet output. Publishing and floor
     alternate for several passes, the fastest of each counts, and the spread is shown.
     """
-    if sum((methods, large, compare_engines, bool(cost_model))) > 1:
-        raise click.UsageError("give one of --methods, --large, --compare-engines, --cost-model")
+    if sum((methods or large, compare_engines, bool(cost_model))) > 1:
+        raise click.UsageError(
+            "give one of --large or --methods, --compare-engines and --cost-model"
+        )
     if data is not None and not data.is_dir():
         raise DataError(f"{data} is not a directory\nGive the directory of the data sets.")
     load = os.getloadavg()[0]
@@ -137,12 +140,19 @@ def command(
         _fit(cost_model, as_json=as_json)
         return
     stored = large or compare_engines
-    wanted = _wanted(only, LARGE_CASES if stored else CASES)
+    later = LATER_CASES if large and methods else ()
+    wanted = _wanted(only, (*LARGE_CASES, *later) if stored else CASES)
     if large:
         from psgraph_lab.cli.bench_large import show_large, time_large
 
         report = time_large(
-            wanted, cache, quick=quick, engine=engine, workers=workers, repeats=repeats
+            wanted,
+            cache,
+            methods=methods,
+            quick=quick,
+            engine=engine,
+            workers=workers,
+            repeats=repeats,
         )
         show: Callable[[Any], None] = show_large
     elif compare_engines:
@@ -220,7 +230,6 @@ def _time_methods(case: Case, data: Path | None, *, quick: bool) -> list[dict[st
     from psgraph.methods.registry import method_names
 
     wanted = case.shrunk() if quick else case
-    targets = {"psgraph": wanted.most_seconds, **dict(wanted.method_seconds)}
     rows: list[dict[str, Any]] = []
     with _prepared(case, data, quick=quick) as (about, time):
         names = wanted.methods or method_names()
@@ -228,16 +237,8 @@ def _time_methods(case: Case, data: Path | None, *, quick: bool) -> list[dict[st
             with waiting(f"Timing {name} on {case.title} …", after=0.0):
                 timed = time("--method", name)
             unit = (rows[0] if rows else timed)["seconds"]["total"]
-            rows.append(
-                {
-                    **about,
-                    "method": name,
-                    **timed,
-                    "times_psgraph": timed["seconds"]["total"] / unit,
-                    "target_seconds": targets.get(name),
-                    "target_bytes": 1e9 if targets.get(name) else None,
-                }
-            )
+            times = timed["seconds"]["total"] / unit
+            rows.append({**about, **timed, "times_psgraph": times, **targets(wanted.of(name))})
     return rows
 
 
@@ -245,10 +246,4 @@ def _time_case(case: Case, data: Path | None, *, quick: bool) -> dict[str, Any]:
     wanted = case.shrunk() if quick else case
     with _prepared(case, data, quick=quick) as (about, time):
         timed = time()
-    return {
-        **about,
-        **timed,
-        "target_seconds": wanted.most_seconds,
-        "target_bytes": wanted.most_gigabytes and wanted.most_gigabytes * 1e9,
-        "target_ratio": wanted.most_floors,
-    }
+    return {**about, **timed, **targets(wanted)}

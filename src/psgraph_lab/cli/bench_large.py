@@ -18,7 +18,7 @@ from psgraph.cli.screen import fitted, note, print_tables, progress, results, wa
 from psgraph.errors import DataError
 from psgraph_lab.bench.cases import MOST_GROWTH, Case
 from psgraph_lab.bench.cost_model import SERIAL, SHARED, Run, fit_costs, growth_exponent
-from psgraph_lab.cli.bench_steps import against, peak, run_step
+from psgraph_lab.cli.bench_steps import against, peak, run_step, targets
 
 __all__ = ["compare_engines", "fit_files", "show_costs", "show_engines", "show_large", "time_large"]
 
@@ -29,40 +29,52 @@ def time_large(
     cases: Sequence[Case],
     cache: Path | None,
     *,
+    methods: bool,
     quick: bool,
     engine: str,
     workers: int | None,
     repeats: int | None,
 ) -> dict[str, Any]:
-    """Publish every case from its store, each in a process of its own; returns rows and growth."""
-    rows = []
+    """Publish every case from its store, each in a process of its own; returns rows and growth.
+
+    With PSGraph; if `methods`, with all methods that scale.
+    """
+    rows: list[dict[str, Any]] = []
     with _directory(cache) as directory:
         for case in cases:
             wanted = case.shrunk() if quick else case
             wanted = wanted if repeats is None else replace(wanted, repeats=repeats)
             store = _store(directory, wanted)
-            with (
-                waiting(f"Timing {wanted.title} …", after=0.0),
-                tempfile.TemporaryDirectory(prefix="psgraph-bench-", dir=cache) as scratch,
-            ):
-                timed = run_step(
-                    *("large", case.name, scratch, str(store), "--engine", engine),
-                    *("--repeats", str(wanted.repeats)),
-                    *([] if workers is None else ["--workers", str(workers)]),
-                    *(["--quick"] if quick else []),
+            for method in wanted.methods if methods else ["psgraph"]:
+                with (
+                    waiting(f"Timing {method} on {wanted.title} …", after=0.0),
+                    tempfile.TemporaryDirectory(prefix="psgraph-bench-", dir=cache) as scratch,
+                ):
+                    timed = run_step(
+                        *("large", case.name, scratch, str(store), "--engine", engine),
+                        *("--repeats", str(wanted.repeats), "--method", method),
+                        *([] if workers is None else ["--workers", str(workers)]),
+                        *(["--quick"] if quick else []),
+                    )
+                rows.append(
+                    {
+                        "case": case.name,
+                        "title": wanted.title,
+                        "engine": engine,
+                        "workers": workers or os.cpu_count(),
+                        "first": case.untimed == 0,
+                        **timed,
+                        **targets(wanted.of(method)),
+                    }
                 )
-            rows.append(
-                {
-                    "case": case.name,
-                    "title": wanted.title,
-                    "engine": engine,
-                    "workers": workers or os.cpu_count(),
-                    **timed,
-                    "target_bytes": wanted.most_gigabytes and wanted.most_gigabytes * 1e9,
-                    "target_ratio": wanted.most_floors,
-                }
-            )
-    growth = growth_exponent((row["edges"], row["seconds"]["total"]) for row in rows)
+    growth = {
+        method: growth_exponent(
+            (row["edges"], row["seconds"]["total"])
+            for row in rows
+            if row["method"] == method and row["first"]
+        )
+        for method in dict.fromkeys(row["method"] for row in rows)
+    }
     return {"cases": rows, "growth": growth, "target_growth": None if quick else MOST_GROWTH}
 
 
@@ -116,16 +128,26 @@ def _store(directory: Path, case: Case) -> Path:
                 advance()
                 shown += 1
 
-        return cached_store(directory, nodes=case.nodes, edges=case.edges, progress=drawn)
+        return cached_store(
+            directory,
+            nodes=case.nodes,
+            edges=case.edges,
+            timestamps=case.stored,
+            progress=drawn,
+        )
 
 
 def show_large(report: dict[str, Any]) -> None:
     """Print how long every case took, relative to its floor, and where the time went."""
     console = results()
-    columns = ("case", "engine", "seconds", "CPU s", "floor", "floor CPU s", "ratio", "peak")
+    columns = (
+        *("case", "method", "engine", "seconds", "CPU s", "floor", "floor CPU s", "ratio"),
+        "peak",
+    )
     cells = [
         (
             row["title"],
+            row["method"],
             f"{row['engine']}, {row['workers']}",
             f"{row['seconds']['total']:.2f}",
             f"{row['seconds']['cpu']:.2f}",
@@ -137,20 +159,22 @@ def show_large(report: dict[str, Any]) -> None:
         for row in report["cases"]
     ]
     optional = ("engine", "floor CPU s", "CPU s", "floor")
-    print_tables(fitted(columns, cells, left=2, width=console.width, optional=optional))
+    print_tables(fitted(columns, cells, left=3, width=console.width, optional=optional))
     for row in report["cases"]:
+        name = f"{row['title']}, {row['method']}"
         if "worker_peak_bytes" in row:
             sent = sum(verb["to_driver"] for verb in row["moved"].values())
             console.print(
-                f"{row['title']}: {sent / 1e9:.2f} GB to the driver, largest worker "
+                f"{name}: {sent / 1e9:.2f} GB to the driver, largest worker "
                 f"{row['worker_peak_bytes'] / 1e9:.2f} GB"
             )
         spent = {**row["seconds"], **{f"[{verb}]": took for verb, took in row["verbs"].items()}}
         parts = (f"{name} {took:.2f}" for name, took in spent.items() if name not in _SUMS)
-        console.print(f"{row['title']}: {', '.join(parts)}", markup=False)
-    if report["growth"] is not None:
-        found = against(report["growth"], report["target_growth"])
-        console.print(f"Growth exponent of time in the number of edges: {found}")
+        console.print(f"{name}: {', '.join(parts)}", markup=False)
+    for method, growth in report["growth"].items():
+        if growth is not None:
+            found = against(growth, report["target_growth"])
+            console.print(f"Growth exponent of time in the number of edges, {method}: {found}")
     console.print(
         "Targets follow ≤; ! marks a missed one. Floor: read the Parquet, draw the noise, write "
         "the Parquet. CPU: of all threads. Below: seconds by phase, and in brackets by verb of the "
@@ -188,22 +212,34 @@ _LEAST_RUNS = 2
 _PROJECTED = (
     Run(10**9, 10**8, workers=2),
     Run(10**9, 10**8, workers=64),
+    Run(10**9, 10**8, workers=100),
     Run(10**11, 10**9, workers=64),
     Run(10**11, 10**9, workers=1024),
 )
 
 
 def fit_files(files: Sequence[Path]) -> dict[str, Any]:
-    """Fit a model to all runs of the local engine in the files."""
+    """Fit a model of each method to all runs of first timestamps by the local engine."""
     rows = [row for file in files for row in _rows(file) if row["engine"] == "local"]
-    if len(rows) < _LEAST_RUNS:
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row.get("first", True):
+            by_method.setdefault(row.get("method", "psgraph"), []).append(row)
+    if max(map(len, by_method.values()), default=0) < _LEAST_RUNS:
         raise DataError(
-            f"a model needs at least {_LEAST_RUNS} runs of the local engine, not {len(rows)}\n"
+            f"a model needs at least {_LEAST_RUNS} runs of a method with the local engine\n"
             "Run psgraph bench --large with more cases, or give more files."
         )
+    found = [_fitted(each) for each in by_method.values() if len(each) >= _LEAST_RUNS]
+    return {"models": found}
+
+
+def _fitted(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     model, runs = fit_costs(rows)
     growth = growth_exponent((row["edges"], row["seconds"]["cpu"]) for row in rows)
+    projected = [replace(run, method=runs[0].method) for run in _PROJECTED]
     return {
+        "method": runs[0].method,
         "shared_factors": dict(zip(SHARED, model.shared.tolist(), strict=True)),
         "serial_factors": dict(zip(SERIAL, model.serial.tolist(), strict=True)),
         "runs": [
@@ -218,7 +254,7 @@ def fit_files(files: Sequence[Path]) -> dict[str, Any]:
             for run, row in zip(runs, rows, strict=True)
         ],
         "growth": growth,
-        "projections": [{**_size(run), "seconds": model.seconds(run)} for run in _PROJECTED],
+        "projections": [{**_size(run), "seconds": model.seconds(run)} for run in projected],
     }
 
 
@@ -244,8 +280,21 @@ _SIZE = ("nodes", "edges", "workers")
 
 
 def show_costs(report: dict[str, Any]) -> None:
+    """Print the models of all methods."""
+    for model in report["models"]:
+        _show_model(model)
+    results().print(
+        "Fitted to processor time; model seconds are for cores that do nothing else. Projections "
+        "are the model far outside the sizes that were measured: no such graph was published. "
+        "They leave out that memory for nodes has to fit on the driver.",
+        style="dim",
+    )
+
+
+def _show_model(report: dict[str, Any]) -> None:
     """Print the factors, how far the model is off for every run, and what it projects."""
     console = results()
+    console.print(report["method"], style="bold")
     shared, serial = (_sum(report[f"{kind}_factors"]) for kind in ("shared", "serial"))
     console.print(f"seconds = ({shared}) / workers + {serial}", markup=False)
     cells = [
@@ -265,12 +314,6 @@ def show_costs(report: dict[str, Any]) -> None:
     if report["growth"] is not None:
         growth = f"{report['growth']:.2f}"
         console.print(f"Growth exponent of processor time in the number of edges: {growth}")
-    console.print(
-        "Fitted to processor time; model seconds are for cores that do nothing else. Projections "
-        "are the model far outside the sizes that were measured: no such graph was published. "
-        "They leave out that memory for nodes has to fit on the driver.",
-        style="dim",
-    )
 
 
 def _sum(factors: dict[str, float]) -> str:

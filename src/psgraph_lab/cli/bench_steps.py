@@ -11,8 +11,18 @@ from typing import Any
 
 from psgraph.cli.screen import fitted, print_tables, results
 from psgraph.errors import PsgraphError
+from psgraph_lab.bench.cases import Case
 
-__all__ = ["against", "machine", "peak", "run_step", "show_cases", "show_methods", "spread"]
+__all__ = [
+    "against",
+    "machine",
+    "peak",
+    "run_step",
+    "show_cases",
+    "show_methods",
+    "spread",
+    "targets",
+]
 
 
 def run_step(*arguments: str) -> dict[str, Any]:
@@ -41,6 +51,15 @@ def machine(load: float) -> dict[str, Any]:
     }
 
 
+def targets(case: Case) -> dict[str, float | None]:
+    """Return the targets of a case as they are in a row."""
+    return {
+        "target_seconds": case.most_seconds,
+        "target_bytes": case.most_gigabytes and case.most_gigabytes * 1e9,
+        "target_ratio": case.most_floors,
+    }
+
+
 def show_cases(rows: list[dict[str, Any]]) -> None:
     """Print the cases of a run."""
     columns = (
@@ -61,7 +80,7 @@ def show_cases(rows: list[dict[str, Any]]) -> None:
 
 def show_methods(rows: list[dict[str, Any]]) -> None:
     """Print methods relative to PSGraph."""
-    columns = ("stream", "data", "method", "seconds", "× psgraph", "peak")
+    columns = ("stream", "data", "method", "seconds", "× psgraph", "× floor", "peak")
     cells = [
         (
             row["title"],
@@ -69,6 +88,7 @@ def show_methods(rows: list[dict[str, Any]]) -> None:
             row["method"],
             against(row["seconds"]["total"], row["target_seconds"], " s"),
             f"{row['times_psgraph']:.2f}",
+            against(row["ratio"], row["target_ratio"]),
             peak(row),
         )
         for row in rows

@@ -46,7 +46,7 @@ def test_the_number_of_blocks_stops_growing_with_the_graph() -> None:
 def test_files_of_several_runs_give_residuals_and_projections(tmp_path: Path) -> None:
     for number, rows in enumerate((ROWS[:2], ROWS[2:])):
         (tmp_path / f"{number}.json").write_text(json.dumps({"cases": rows}))
-    report = fit_files(sorted(tmp_path.iterdir()))
+    (report,) = fit_files(sorted(tmp_path.iterdir()))["models"]
     assert all(abs(run["residual"]) < 1e-2 for run in report["runs"])
     assert {run["edges"] for run in report["projections"]} == {10**9, 10**11}
 
@@ -55,7 +55,19 @@ def test_runs_of_a_cluster_are_left_out(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     slow = {**_row(10**9, 10**6, 1), "engine": "dask"}
     file.write_text(json.dumps({"cases": [*ROWS, slow]}))
-    assert max(run["edges"] for run in fit_files([file])["runs"]) == 10**8
+    (model,) = fit_files([file])["models"]
+    assert max(run["edges"] for run in model["runs"]) == 10**8
+
+
+def test_every_method_has_a_model_of_its_own_for_first_timestamps(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    other = [{**row, "method": "psgraph-plus"} for row in ROWS]
+    later = {**other[0], "edges": 10**10, "first": False}
+    file.write_text(json.dumps({"cases": [*ROWS, *other, later]}))
+    one, two = fit_files([file])["models"]
+    assert (one["method"], two["method"]) == ("psgraph", "psgraph-plus")
+    assert one["serial_factors"]["blocks"] > two["serial_factors"]["blocks"] == 0
+    assert max(run["edges"] for run in two["runs"]) == 10**8
 
 
 @pytest.mark.parametrize("content", ["not JSON", "{}", '{"cases": [{"edges": 1}]}'])

@@ -19,6 +19,14 @@ def test_a_store_has_exactly_the_edges_asked_for_and_a_heavy_tail(tmp_path: Path
     assert degrees.max() > 15 * degrees.mean()
 
 
+def test_later_snapshots_are_a_little_unlike_the_first(tmp_path: Path) -> None:
+    path = cached_store(tmp_path, nodes=5_000, edges=20_000, timestamps=3)
+    keys = [each.u.astype(np.int64) << 32 | each.v for each in open_store(path)]
+    assert [each.size for each in keys] == [20_000] * 3
+    shares = [np.isin(each, keys[0]).mean() for each in keys]
+    assert np.allclose(shares, [1, 0.98, 0.96], atol=0.005)
+
+
 def test_the_same_size_is_written_once(tmp_path: Path) -> None:
     seen: list[int] = []
     for _ in range(2):

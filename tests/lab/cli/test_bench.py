@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from psgraph.methods.registry import method_names
-from psgraph_lab.bench.cases import CASES, LARGE_CASES, MOST_GROWTH
+from psgraph_lab.bench.cases import CASES, LARGE_CASES, LATER_CASES, MOST_GROWTH
 from psgraph_lab.cli import bench_steps
 from tests.cli.commands import psgraph, psgraph_here
 
@@ -52,7 +52,7 @@ def test_a_missing_data_directory_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_targets_of_the_project() -> None:
-    targets = {case.name: case for case in (*CASES, *LARGE_CASES)}
+    targets = {case.name: case for case in (*CASES, *LARGE_CASES, *LATER_CASES)}
     assert targets["as-733"].timestamps == 147
     assert {case.name: case.most_seconds for case in CASES} == {
         "as-733": 3,
@@ -65,6 +65,11 @@ def test_the_targets_of_the_project() -> None:
     assert targets["million-finding"].most_gigabytes == 1.5
     assert [case.most_floors for case in LARGE_CASES] == [None, 2.5, None, 4, 4]
     assert [case.most_gigabytes for case in LARGE_CASES] == [None, None, None, 3, 4]
+    plus = {name: case.of("psgraph-plus") for name, case in targets.items()}
+    limits = {name: (case.most_floors, case.most_gigabytes) for name, case in plus.items()}
+    assert limits["as-733"] == limits["as-caida"] == (2.5, 0.4)
+    assert (limits["1m-5m"], limits["1m-5m-later"]) == ((3.5, 1.2), (3, 1.2))
+    assert limits["10m-100m"] == limits["10m-100m-later"] == (5, 4)
     assert targets["10m-100m"].edges == 100_000_000
     assert MOST_GROWTH == 1.15
 
@@ -93,7 +98,8 @@ def test_a_million_nodes_are_for_the_methods_that_scale() -> None:
         (["--methods", "--only", "10m-50m"], "million-keeping"),
         (["--large", "--only", "as-733"], "10m-50m"),
         (["--compare-engines", "--only", "as-733"], "10m-50m"),
-        (["--large", "--methods"], "one of"),
+        (["--large", "--only", "1m-5m-later"], "10m-50m"),
+        (["--large", "--compare-engines"], "one of"),
     ],
 )
 def test_a_case_of_another_kind_of_run_is_refused(options: list[str], cases: str) -> None:
@@ -114,16 +120,28 @@ def test_large_graphs_are_published_from_stores_that_are_kept(tmp_path: Path) ->
     assert small["verbs"]["block_counts"] > 0
     assert set(small["floor_seconds"]) == {"total", "read", "noise", "write", "cpu"}
     assert 5e7 < large["peak_bytes"] < 3e9
-    assert isinstance(report["growth"], float)
+    assert isinstance(report["growth"]["psgraph"], float)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == [
         "nodes-10000-edges-50000",
-        "nodes-50000-edges-250000",
+        "nodes-50000-edges-250000-timestamps-2",
     ]
     (tmp_path / "runs.json").write_text(done.out)
     fitted = psgraph_here("bench", "--cost-model", tmp_path / "runs.json")
     assert fitted.code == 0, fitted.err
     assert "projection" in fitted.out
     assert "no such graph was published" in " ".join(fitted.out.split())
+
+
+def test_first_and_later_timestamps_by_the_methods_that_scale(tmp_path: Path) -> None:
+    chosen = ["--only", "1m-5m", "--only", "1m-5m-later", "--repeats", 1, "--cache", tmp_path]
+    done = psgraph("bench", "--large", "--methods", "--quick", *chosen, "--json")
+    assert done.code == 0, done.err
+    rows = json.loads(done.out)["cases"]
+    found = [(row["method"], row["first"], row["timestamps"]) for row in rows]
+    methods = ("psgraph", "psgraph-plus")
+    assert found == [(method, first, 1) for first in (True, False) for method in methods]
+    assert all(row["ratio"] > 0 and row["edges"] == 250_000 for row in rows)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["nodes-50000-edges-250000-timestamps-2"]
 
 
 def test_engines_are_compared_and_missing_libraries_named() -> None:
