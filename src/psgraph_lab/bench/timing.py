@@ -162,8 +162,8 @@ def time_case(
     -------
     dict
         ``method``; ``seconds`` and ``floor_seconds`` of the fastest passes, by phase, with the
-        processor time of all threads as ``cpu``; ``ratio`` of their totals; ``passes`` and ``floor_passes``, the
-        totals of all passes in order; ``peak_bytes`` of publishing.
+        processor time of all threads as ``cpu``; ``ratio`` of their totals; ``passes`` and
+        ``floor_passes``, the totals of all passes in order; ``peak_bytes`` of publishing.
     """
     publishing = find_method(method)()
     warm_up(publishing)
