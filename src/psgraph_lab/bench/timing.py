@@ -167,7 +167,8 @@ def time_case(
     """
     publishing = find_method(method)()
     warm_up(publishing)
-    runs, floors, peaks = [], [], []
+    runs: list[dict[str, Any]] = []
+    floors, peaks = [], []
     while len(runs) < case.repeats and sum(run["seconds"]["total"] for run in runs) < most_seconds:
         restart_peak()
         run = _publish(publishing, case, source, scratch / f"run{len(runs)}", engine)

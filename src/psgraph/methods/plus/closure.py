@@ -205,7 +205,7 @@ def _inside(runner: Runner, there: Sequence[Read], places: Places) -> list[Read 
     return spans
 
 
-def _class_stubs(stubs: Integers, labels: Labels, groups: int) -> int:
+def _class_stubs(stubs: Integers | Positions, labels: Labels, groups: int) -> int:
     """How many stubs nodes other than hubs have."""
     return int(stubs[labels < groups].sum())
 
@@ -278,15 +278,17 @@ def _close(
     number, read, share = item
     groups, nodes = places.groups(number), _nodes(places, number)
     first = groups[0]
-    old = (nodes[:0], nodes[:0]) if read is None else tuple(end - first for end in read())
+    old_x = old_y = nodes[:0]
+    if read is not None:
+        old_x, old_y = (end - first for end in read())
     here, some = rest[nodes], labels[nodes]
     allowed = SPARED * left * (_class_stubs(here, some, len(left)) / max(stubs, 1))
     free = _stubs_to_close(here, some, len(left), share, np.uint64(key), number)
     x, y = _closed(
-        free, some, groups - first, places.levels, allowed.astype(np.int64), *old,
+        free, some, groups - first, places.levels, allowed.astype(np.int64), old_x, old_y,
         np.uint64(key), number,
     )  # fmt: skip
-    return x, y, old  # type: ignore[return-value]
+    return x, y, (old_x, old_y)
 
 
 @kernel

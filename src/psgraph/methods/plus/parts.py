@@ -149,7 +149,7 @@ def draw_parts(
 
 
 def _without(
-    runner: Runner, reads: Sequence[Read], rest: Integers, left: Integers, labels: Labels
+    runner: Runner, reads: Sequence[Read], rest: Positions, left: Integers, labels: Labels
 ) -> tuple[Positions, Integers]:
     """What edges leave of degrees and of quotas."""
     count = left.shape[0]
