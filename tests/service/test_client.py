@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import inspect
 import json
 import time
 from pathlib import Path
@@ -10,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import psgraph as pg
-from psgraph.client import Client, Posted, State
+from psgraph.client import AsyncClient, Client, operations
+from psgraph.client.http import Call, Steps
 from psgraph.errors import (
     AccessDenied,
     DataError,
@@ -20,6 +23,7 @@ from psgraph.errors import (
 )
 from psgraph.publication.ledger.attempts import MOST_ATTEMPTS
 from psgraph.publication.publisher import Publisher
+from psgraph.service.schemas import Accepted, TimestampView
 from tests.cli.commands import psgraph, psgraph_here
 from tests.service.scenario import as_csv, as_parquet, edges, new_stream, post, roster
 from tests.service.server import Server, tree
@@ -131,14 +135,74 @@ def test_a_directory_that_was_published_here_is_left_alone(
 def test_a_file_that_does_not_fit_its_certificate_is_not_kept(
     curator: Client, released: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tampered(self: object, path: str, target: Path) -> str:
-        target.write_bytes(b"something else")
+    def tampered(call: Call) -> Steps[str]:
+        assert call.to is not None
+        call.to.write_bytes(b"something else")
         return "0" * 64
+        yield call
 
-    monkeypatch.setattr("psgraph.client.http.Http.download", tampered)
+    monkeypatch.setattr("psgraph.client.mirror.saved", tampered)
     with pytest.raises(VerificationFailed):
         curator.pull(released, tmp_path / "releases")
     assert tree(tmp_path / "releases") == {}
+
+
+def test_a_release_is_read_in_memory_and_checked(
+    server: Server, curator: Client, released: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = pg.read_releases(server.directory / "streams" / released / "releases")[1]
+    read = curator.release(released, 1)
+    assert read.certificate == published.certificate
+    assert (read.graph.u == published.graph.u).all()
+    assert curator.edges(released, 1).num_rows == published.certificate.edges
+    content = curator.edges(released, 0)
+    assert content != curator.edges(released, 1)
+    other = "psgraph.client.mirror.Call"
+    monkeypatch.setattr(other, lambda method, path, to=None: Call(method, wrong(path), to=to))
+    with pytest.raises(VerificationFailed):
+        curator.release(released, 1)
+
+
+def wrong(path: str) -> str:
+    return path.replace("/1/edges", "/0/edges")
+
+
+def test_both_clients_do_the_same(
+    server: Server, curator: Client, released: str, tmp_path: Path
+) -> None:
+    async def asynchronously() -> list[object]:
+        async with AsyncClient(server.address, server.token) as client:
+            followed = client.follow(released, since=1)
+            listed, found, budget = await asyncio.gather(
+                client.releases(released), client.release(released, 0), client.budget(released)
+            )
+            pulled = await client.pull(released, tmp_path / "async")
+            return [listed, found.certificate, budget, pulled.new, await anext(followed)]
+
+    curator.pull(released, tmp_path / "sync")
+    assert asyncio.run(asynchronously()) == [
+        curator.releases(released),
+        curator.release(released, 0).certificate,
+        curator.budget(released),
+        2,
+        next(curator.follow(released, since=1)),
+    ]
+    assert tree(tmp_path / "async") == tree(tmp_path / "sync")
+
+
+def test_every_operation_has_a_method_in_both_clients() -> None:
+    made = {name for name, each in vars(operations).items() if _is_operation(each)}
+    assert {name for name in made if not hasattr(Client, name)} == {"new_releases", "read"}
+    public = {name for name in vars(Client) if not name.startswith("_")}
+    assert public == {name for name in vars(AsyncClient) if not name.startswith("_")}
+    for name in public:
+        signatures = [inspect.signature(getattr(kind, name)) for kind in (Client, AsyncClient)]
+        assert list(signatures[0].parameters) == list(signatures[1].parameters), name
+
+
+def _is_operation(thing: object) -> bool:
+    own = getattr(thing, "__module__", "") == operations.__name__
+    return inspect.isfunction(thing) and own and not thing.__name__.startswith("_")
 
 
 def test_errors_of_the_service_are_errors_of_psgraph(
@@ -159,16 +223,15 @@ def test_errors_of_the_service_are_errors_of_psgraph(
 
 
 def test_oversight_and_tokens(server: Server, curator: Client, released: str) -> None:
-    assert curator.budget(released)["timestamps"] == 2
-    assert curator.verify(released)["ok"] is True
+    assert curator.budget(released).timestamps == 2
+    assert curator.verify(released).ok
     assert curator.plan(epsilon="1", window=5, nodes=100)
     assert released in {each.name for each in curator.streams()}
     token = curator.create_token("auditor", label="for the audit", streams=[released])
-    assert token.token is not None
     assert token.token not in repr(token)
-    assert Client(server.address, token.token).budget(released)["timestamps"] == 2
+    assert Client(server.address, token.token).budget(released).timestamps == 2
     assert curator.revoke_token(token.id).revoked is not None
-    assert any(each.id == token.id and each.token is None for each in curator.tokens())
+    assert token.id in {each.id for each in curator.tokens()}
     assert curator.audit_log(limit=5)
 
 
@@ -252,8 +315,10 @@ def test_push_tells_by_its_exit_code_that_the_budget_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reason = "timestamp 0 would overspend the privacy budget."
-    refused = State(untouched, 0, "0", "refused", None, reason)
-    posted = Posted("accepted", untouched, 0)
+    refused = TimestampView(
+        stream=untouched, timestamp=0, time="0", state="refused", due=None, reason=reason
+    )
+    posted = Accepted(state="accepted", stream=untouched, timestamp=0)
     monkeypatch.setattr(Client, "push", lambda *_, **__: posted)
     monkeypatch.setattr(Client, "wait", lambda *_, **__: refused)
     done = psgraph_here(

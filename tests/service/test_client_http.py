@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import ipaddress
 import json
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -19,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 import psgraph.client.http as transport
-from psgraph.client import Client
-from psgraph.client.http import Http
+from psgraph.client import Client, operations
+from psgraph.client.http import AsyncHttp, Call, Http, Steps, json_of, saved
 from psgraph.errors import AccessDenied, DataError, InvalidArgument, ServiceError
 from tests.service.server import Server
 
@@ -87,43 +90,66 @@ def breaks_off(handler: BaseHTTPRequestHandler) -> None:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """No test waits; what it would have waited."""
     taken: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        taken.append(seconds)
+
     monkeypatch.setattr(transport.time, "sleep", taken.append)
+    monkeypatch.setattr(transport, "asyncio", SimpleNamespace(sleep=pause))
     return taken
+
+
+Run = Callable[[str, Steps[Any]], Any]
+
+
+@pytest.fixture(params=["sync", "async"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Run steps, with either client."""
+
+    def waiting(address: str, steps: Steps[Any]) -> Any:
+        return Http(address).run(steps)
+
+    async def awaiting(address: str, steps: Steps[Any]) -> Any:
+        return await AsyncHttp(address).run(steps)
+
+    if request.param == "sync":
+        return waiting
+    return lambda address, steps: asyncio.run(awaiting(address, steps))
 
 
 BUSY = says(503, {"error": "unavailable", "message": "busy", "remedy": "wait"})
 
 
-def test_a_get_is_repeated_after_a_lost_connection(pauses: list[float]) -> None:
+def test_a_get_is_repeated_after_a_lost_connection(run: Run, pauses: list[float]) -> None:
     with scripted(hangs_up, BUSY, says(200, {"ok": 1})) as (address, seen):
-        assert Http(address).json("GET", "/x") == {"ok": 1}
+        assert run(address, json_of(Call("GET", "/x"))) == {"ok": 1}
     assert len(seen) == 3
     assert len(pauses) == 2
 
 
-def test_attempts_and_pauses_are_bounded(pauses: list[float]) -> None:
+def test_attempts_and_pauses_are_bounded(run: Run, pauses: list[float]) -> None:
     with (
         scripted(says(503, {}, Retry_After="86400")) as (address, seen),
         pytest.raises(ServiceError),
     ):
-        Http(address).json("GET", "/x")
+        run(address, json_of(Call("GET", "/x")))
     assert len(seen) == 5
     assert pauses == [30.0] * 4
 
 
-def test_a_request_that_may_count_twice_is_sent_once() -> None:
+def test_a_request_that_may_count_twice_is_sent_once(run: Run) -> None:
     with scripted(hangs_up) as (address, seen), pytest.raises(ServiceError) as caught:
-        Http(address).json("POST", "/x", body=b"{}")
+        run(address, json_of(Call("POST", "/x", b"{}")))
     assert caught.value.code == "unreachable"
     assert len(seen) == 1
 
 
-def test_an_upload_is_repeated_whole(tmp_path: Path) -> None:
+def test_an_upload_is_repeated_whole(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "edges.csv"
     file.write_bytes(b"u,v\n" + b"1,2\n" * 50_000)
     accepted = says(202, {"state": "accepted", "stream": "calls", "timestamp": 0})
     with scripted(hangs_up, accepted) as (address, seen):
-        assert Client(address, "secret").push("calls", 0, file).state == "accepted"
+        assert run(address, operations.push("calls", 0, file, None)).state == "accepted"
     assert [each[2] for each in seen] == [file.read_bytes()] * 2
 
 
@@ -153,10 +179,12 @@ def test_a_refusal_before_the_upload_is_complete_is_understood(tmp_path: Path) -
     assert str(caught.value) == "Too large.\nSend less."  # as the server wrote it
 
 
-def test_a_download_that_breaks_off_is_repeated_and_nothing_is_mixed(tmp_path: Path) -> None:
+def test_a_download_that_breaks_off_is_repeated_and_nothing_is_mixed(
+    run: Run, tmp_path: Path
+) -> None:
     target = tmp_path / "graph.part"
     with scripted(breaks_off, says(200, b"all of it")) as (address, _):
-        found = Http(address).download("/x", target)
+        found = run(address, saved(Call("GET", "/x", to=target)))
     assert target.read_bytes() == b"all of it"
     assert found == hashlib.sha256(b"all of it").hexdigest()
 
@@ -168,6 +196,35 @@ def test_a_token_that_is_not_enough_is_an_access_denied(status: int) -> None:
         Client(address, "secret").streams()
     assert str(caught.value) == "Not this role.\nUse a curator's."
     assert len(seen) == 1
+
+
+def test_connections_are_kept(run: Run) -> None:
+    opened: list[object] = []
+
+    class Keeping(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            super().setup()
+            opened.append(self)
+
+        def do_GET(self) -> None:
+            says(200, [])(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    def twice() -> Steps[None]:
+        for _ in range(2):
+            yield from json_of(Call("GET", "/x"))
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Keeping)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    run(f"http://127.0.0.1:{server.server_address[1]}", twice())
+    server.shutdown()
+    server.server_close()
+    assert len(opened) == 1
 
 
 def test_a_redirect_is_not_followed_and_the_token_stays() -> None:

@@ -6,14 +6,15 @@ import hashlib
 import io
 import tarfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import psgraph as pg
-from psgraph.client.mirror import pull
+from psgraph.client import Pulled, mirror
+from psgraph.client.http import Answer, Steps
 from psgraph.errors import VerificationFailed
+from psgraph.service.schemas import ReleaseView
 from tests.publication.in_parts import CHANGES, NAMES, NODES, InParts, change_a_byte, tree
 from tests.service.offline import Offline
 
@@ -80,7 +81,7 @@ def test_changed_parts_are_not_handed_out(offline, published, change):
 
 
 class Wire:
-    """What a pull needs of a connection."""
+    """Runs the steps of a client on a service in this process."""
 
     def __init__(self, offline: Offline) -> None:
         self.offline = offline
@@ -92,16 +93,23 @@ class Wire:
         assert got.status_code == 200
         return got.content
 
-    def download(self, path: str, target: Path) -> str:
-        content = self.content(path)
-        target.write_bytes(content)
-        return hashlib.sha256(content).hexdigest()
+    def run(self, steps: Steps[Pulled]) -> Pulled:
+        answer = None
+        while True:
+            try:
+                call = steps.send(answer)
+            except StopIteration as end:
+                return end.value
+            content = self.content(call.path)
+            if call.to is not None:
+                call.to.write_bytes(content)
+            answer = Answer(200, "OK", {}, content, hashlib.sha256(content).hexdigest())
 
 
 def pulled(wire: Wire, to: Path) -> int:
     listed = wire.offline.call("GET", "/streams/calls/releases").json()
-    releases = [SimpleNamespace(**each) for each in listed]
-    return pull(wire, "/streams/calls", releases, to, lambda _: None).new
+    releases = [ReleaseView(**each) for each in listed]
+    return wire.run(mirror.pulled("/streams/calls", releases, to, lambda _: None)).new
 
 
 def test_parts_are_pulled_and_verified(offline, published, tmp_path):

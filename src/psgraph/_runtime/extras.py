@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from psgraph.errors import MissingExtra
 
 __all__ = [
+    "require_client",
     "require_dask",
     "require_drawing",
     "require_postgres",
@@ -14,6 +15,7 @@ __all__ = [
     "require_service",
 ]
 
+_CLIENT = {"httpx": "httpx", "pydantic": "pydantic"}
 _DASK = {"distributed": "Dask", "fsspec": "fsspec"}
 _DRAWING = {"matplotlib": "matplotlib", "PIL": "Pillow"}
 _POSTGRES = {"psycopg": "psycopg"}
@@ -25,6 +27,14 @@ _SERVICE = {
     "argon2": "argon2-cffi",
     "python_multipart": "python-multipart",
 }
+
+
+def require_client() -> None:
+    """Raise `MissingExtra`, with the install line, unless a service can be called.
+
+    >>> require_client()
+    """
+    _require(_CLIENT, "client")
 
 
 def require_dask() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,8 @@ from psgraph.cli.help import Command
 from psgraph.cli.screen import facts, note, print_json, progress, results, waiting
 
 if TYPE_CHECKING:
-    from psgraph.client import Client, State
+    from psgraph.client import Client
+    from psgraph.service.schemas import TimestampView
 
 __all__ = ["pull", "push"]
 
@@ -89,14 +89,14 @@ def push(
             f"The same snapshot was posted to {', '.join(posted.also_in)}: its edges are protected "
             "at the sum of the streams' ε."
         )
-    state: State | None = None
+    state: TimestampView | None = None
     if seconds is not None and timestamp is not None:
         with waiting("Waiting for the release …"):
             state = client.wait(stream, timestamp, seconds=seconds)
     if as_json:
-        print_json(asdict(posted) if state is None else asdict(state))
+        print_json((posted if state is None else state).model_dump())
     else:
-        rows = [("State", posted.state if state is None else state.state)]
+        rows: list[tuple[str, str]] = [("State", posted.state if state is None else state.state)]
         if state is not None and state.reason:
             rows.append(("Reason", state.reason))
         if state is not None and state.due and not state.final:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psgraph._runtime.durable import make_directory, new_folder, put_in_place, write_whole
-from psgraph.client.http import Http
+from psgraph.client.http import Call, Steps, content_of, saved
 from psgraph.errors import OutputError, VerificationFailed
 
 if TYPE_CHECKING:
-    from psgraph.client.client import ReleaseInfo
     from psgraph.publication.certificate import Certificate
     from psgraph.publication.release_directory import ReleaseDirectory
+    from psgraph.service.schemas import ReleaseView
 
-__all__ = ["Pulled", "pull"]
+__all__ = ["Pulled", "download", "pulled"]
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,12 @@ class Pulled:
     new: int
 
 
-def pull(
-    http: Http,
+def pulled(
     stream: str,
-    listed: Iterable[ReleaseInfo],
+    listed: Iterable[ReleaseView],
     path: Path,
     progress: Callable[[int], object],
-) -> Pulled:
+) -> Steps[Pulled]:
     """Download what is missing, in order, and check all of it.
 
     A file gets its name only after its digest was checked: node list, graph, certificate, in this
@@ -57,7 +56,8 @@ def pull(
             before = _kept(directory, release)
         else:
             source = f"{stream}/releases/{release.timestamp}"
-            before = _Release(http, source, directory, release).download(before)
+            previous = "" if before is None else before.digest
+            before = yield from download(source, directory, release, previous=previous)
             new += 1
             progress(release.timestamp)
         directory.add_to_index(before)
@@ -86,7 +86,7 @@ def _refuse_more(directory: ReleaseDirectory, releases: int) -> None:
         )
 
 
-def _kept(directory: ReleaseDirectory, release: ReleaseInfo) -> Certificate:
+def _kept(directory: ReleaseDirectory, release: ReleaseView) -> Certificate:
     """Check a release that is already there against the list of the service."""
     certificate = directory.certificate(release.timestamp)
     if certificate.digest != release.digest:
@@ -100,74 +100,79 @@ def _kept(directory: ReleaseDirectory, release: ReleaseInfo) -> Certificate:
     return certificate
 
 
-@dataclass(frozen=True)
-class _Release:
-    """One release to download."""
+def download(
+    source: str, directory: ReleaseDirectory, listed: ReleaseView, *, previous: str | None = None
+) -> Steps[Certificate]:
+    """Download one release, and check it.
 
-    http: Http
-    source: str
-    directory: ReleaseDirectory
-    listed: ReleaseInfo
+    Parameters
+    ----------
+    previous
+        The digest of the certificate before it, or "" if it is the first; None: not checked.
+    """
+    content = yield from content_of(Call("GET", f"{source}/certificate"))
+    certificate = _checked(content, listed, previous)
+    sha256 = certificate.nodes_sha256
+    if sha256 is not None:
+        yield from _file(f"{source}/nodes", directory.nodes_path(sha256), sha256)
+    if certificate.graph_parts is None:
+        graph = directory.graph_path(certificate.timestamp)
+        yield from _file(f"{source}/edges", graph, certificate.graph_sha256)
+    else:
+        yield from _parts(source, directory, certificate, certificate.graph_parts)
+    write_whole(directory.certificate_path(certificate.timestamp), content)
+    return certificate
 
-    def download(self, before: Certificate | None) -> Certificate:
-        content = self.http.content(f"{self.source}/certificate")
-        certificate = self._checked(content, before)
-        sha256 = certificate.nodes_sha256
-        if sha256 is not None:
-            nodes = self.directory.nodes_path(sha256)
-            self._file(f"{self.source}/nodes", nodes, sha256)
-        if certificate.graph_parts is None:
-            graph = self.directory.graph_path(certificate.timestamp)
-            self._file(f"{self.source}/edges", graph, certificate.graph_sha256)
-        else:
-            self._parts(certificate, certificate.graph_parts)
-        write_whole(self.directory.certificate_path(certificate.timestamp), content)
-        return certificate
 
-    def _checked(self, content: bytes, before: Certificate | None) -> Certificate:
-        from psgraph.publication.certificate import Certificate
+def _checked(content: bytes, listed: ReleaseView, previous: str | None) -> Certificate:
+    from psgraph.publication.certificate import Certificate
 
-        certificate = Certificate.from_json(content)
-        expected = self.listed.timestamp, self.listed.digest, before and before.digest
-        if (certificate.timestamp, certificate.digest, certificate.previous) != expected:
-            raise VerificationFailed(
-                f"the certificate of timestamp {self.listed.timestamp} does not follow the "
-                "previous one\nAsk the operator of the service to verify the stream."
+    certificate = Certificate.from_json(content)
+    follows = previous is None or (certificate.previous or "") == previous
+    found = certificate.timestamp, certificate.digest
+    if not follows or found != (listed.timestamp, listed.digest):
+        raise VerificationFailed(
+            f"the certificate of timestamp {listed.timestamp} does not follow the "
+            "previous one\nAsk the operator of the service to verify the stream."
+        )
+    return certificate
+
+
+def _parts(
+    source: str, directory: ReleaseDirectory, certificate: Certificate, number: int
+) -> Steps[None]:
+    """Download the parts of a graph unless they are there; they get their names together."""
+    from psgraph.publication.graph_files import part_name, parts_of
+
+    target = directory.parts_path(certificate.timestamp)
+    if target.exists():
+        directory.check_graph(certificate)
+        return
+    with new_folder(target) as folder:
+        for part in range(number):
+            yield from saved(
+                Call("GET", f"{source}/edges?part={part}", to=folder / part_name(part))
             )
-        return certificate
-
-    def _parts(self, certificate: Certificate, number: int) -> None:
-        """Download the parts of a graph unless they are there; they get their names together."""
-        from psgraph.publication.graph_files import part_name, parts_of
-
-        target = self.directory.parts_path(certificate.timestamp)
-        if target.exists():
-            self.directory.check_graph(certificate)
-            return
-        with new_folder(target) as folder:
-            for part in range(number):
-                source = f"{self.source}/edges?part={part}"
-                self.http.download(source, folder / part_name(part))
-            try:
-                parts_of(folder, number, certificate.graph_sha256)
-            except VerificationFailed:
-                raise _not_certified(target) from None
-
-    def _file(self, source: str, target: Path, sha256: str | None) -> None:
-        """Download a file unless it is there; give it its name once the digest is checked."""
-        if target.exists():
-            with target.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() == sha256:
-                    return
-        make_directory(target.parent)
-        part = target.with_name(f".{target.name}.part")
         try:
-            found = self.http.download(source, part)
-            if found != sha256:
-                raise _not_certified(target)
-            _put(part, target)
-        finally:
-            part.unlink(missing_ok=True)
+            parts_of(folder, number, certificate.graph_sha256)
+        except VerificationFailed:
+            raise _not_certified(target) from None
+
+
+def _file(source: str, target: Path, sha256: str | None) -> Steps[None]:
+    """Download a file unless it is there; give it its name once the digest is checked."""
+    if target.exists():
+        with target.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() == sha256:
+                return
+    make_directory(target.parent)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        if (yield from saved(Call("GET", source, to=part))) != sha256:
+            raise _not_certified(target)
+        _put(part, target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _not_certified(target: Path) -> VerificationFailed:

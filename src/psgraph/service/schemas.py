@@ -1,4 +1,4 @@
-"""What the HTTP interface takes and returns, as pydantic models.
+"""What the HTTP interface takes and returns, as pydantic models: of the service and its client.
 
 No model has a field for a private value, except `Preview` and `ComparisonResult`, which are for
 curators and say so in ``curator_only``.
@@ -80,14 +80,22 @@ Activity = Literal["active", "paused", "archived"]
 
 
 class _Strict(BaseModel):
+    """What is sent: a field that is not known is refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Returned(BaseModel):
+    """What is returned: clients ignore fields that a newer service added."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 def _with_example(example: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [example]})
 
 
-class Problem(_Strict):
+class Problem(_Returned):
     """An error: a code for machines, the fact and the remedy. All are padded to one size."""
 
     status: int
@@ -169,7 +177,7 @@ class NewStream(_Strict):
         return self
 
 
-class _Promised(_Strict):
+class _Promised(_Returned):
     """The guarantee of a stream as it states itself, and what is promised of its releases."""
 
     unit: str = Field(description="What the guarantee protects.")
@@ -224,7 +232,7 @@ class StreamChange(_Strict):
     )
 
 
-class RosterView(_Strict):
+class RosterView(_Returned):
     nodes: int
     added: int
 
@@ -232,7 +240,7 @@ class RosterView(_Strict):
 # ---- timestamps and uploads ----
 
 
-class Accepted(_Strict):
+class Accepted(_Returned):
     """The response to a post; its size does not depend on the content of the post."""
 
     state: Literal["accepted", "released"]
@@ -245,7 +253,7 @@ class Accepted(_Strict):
     )
 
 
-class TimestampView(_Strict):
+class TimestampView(_Returned):
     stream: str
     timestamp: int
     time: str | None
@@ -253,8 +261,13 @@ class TimestampView(_Strict):
     due: str | None = Field(description="When it is released, in UTC; null without a period.")
     reason: str | None
 
+    @property
+    def final(self) -> bool:
+        """Whether the state can no longer change."""
+        return self.state in ("released", "refused")
 
-class Preview(_Strict):
+
+class Preview(_Returned):
     """What would be read from an upload. Contains private facts: for the curator only."""
 
     curator_only: Literal[True] = True
@@ -280,7 +293,7 @@ class Preview(_Strict):
 # ---- releases ----
 
 
-class ReleaseView(_Strict):
+class ReleaseView(_Returned):
     """A release by its certificate."""
 
     timestamp: int
@@ -296,7 +309,7 @@ class ReleaseView(_Strict):
     formats: list[str]
 
 
-class SpendRow(_Strict):
+class SpendRow(_Returned):
     timestamp: int
     time: str | None
     spent: str
@@ -316,7 +329,7 @@ class Budget(_Promised):
     rows: list[SpendRow]
 
 
-class VerificationView(_Strict):
+class VerificationView(_Returned):
     ok: bool
     problems: list[str]
     timestamps: int | None = None
@@ -325,7 +338,7 @@ class VerificationView(_Strict):
     largest_window_spent: str | None = None
 
 
-class ComparisonResult(_Strict):
+class ComparisonResult(_Returned):
     """Comparison with the originals. Contains private facts: for the curator only."""
 
     curator_only: Literal[True] = True
@@ -346,7 +359,7 @@ class NewToken(_Strict):
     expires_days: int | None = Field(default=90, ge=1, le=3650)
 
 
-class TokenView(_Strict):
+class TokenView(_Returned):
     id: str
     role: Role
     label: str
@@ -358,10 +371,10 @@ class TokenView(_Strict):
 
 
 class TokenCreated(TokenView):
-    token: str = Field(description="Shown once; only its hash is stored.")
+    token: str = Field(description="Shown once; only its hash is stored.", repr=False)
 
 
-class AuditEntry(_Strict):
+class AuditEntry(_Returned):
     number: int
     at: str
     token: str | None
@@ -376,13 +389,13 @@ class AuditEntry(_Strict):
     digest: str
 
 
-class AuditPage(_Strict):
+class AuditPage(_Returned):
     entries: list[AuditEntry]
     total: int
     head: str
 
 
-class AuditVerification(_Strict):
+class AuditVerification(_Returned):
     ok: bool
     entries: int
     head: str
@@ -401,7 +414,7 @@ class PlanRequest(_Strict):
     method: str = Field(default=DEFAULT_METHOD, max_length=60)
 
 
-class Health(_Strict):
+class Health(_Returned):
     status: Literal["ok", "degraded", "starting", "stopping"]
     version: str
     problems: list[str] = Field(default=[], description="What the operator has to look at.")
