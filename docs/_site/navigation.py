@@ -59,4 +59,5 @@ def on_config(config: Any) -> Any:
     """Complete the navigation of mkdocs.yml, and say which version it is about."""
     extend(config["nav"])
     config["extra"]["release"] = __version__
+    config["copyright"] += f" · version {__version__}"
     return config

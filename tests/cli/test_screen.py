@@ -94,6 +94,21 @@ def test_a_remark_does_not_run_into_a_bar(monkeypatch, bar):
     assert after.startswith("\n")
 
 
+def test_messages_break_between_words_on_a_terminal_and_nowhere_in_a_pipe(monkeypatch, tmp_path):
+    path = tmp_path / ("long" * 30)
+    monkeypatch.setenv("COLUMNS", "40")
+    told = []
+    for screen in (Terminal(), StringIO()):
+        monkeypatch.setattr("sys.stderr", screen)
+        note("a remark of more than forty characters, which is told")
+        assert run(["verify", str(path)]) == 1
+        told.append(re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines())
+    narrow, whole = told
+    assert all(len(line) <= 40 or str(path) in line.split() for line in narrow)
+    assert " ".join(" ".join(narrow).split()) == " ".join(" ".join(whole).split())
+    assert len(narrow) > len(whole)
+
+
 def test_optional_columns_go_first_and_only_as_many_as_necessary():
     columns, rows = ("name", "first", "second", "third"), [("a", "1" * 20, "2" * 20, "3" * 20)]
 

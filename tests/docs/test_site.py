@@ -119,9 +119,16 @@ def test_options_in_help_texts_are_code():
     assert prose("With --every: a_b, or `x --until y`") == "With `--every`: a\\_b, or `x --until y`"
 
 
+def test_options_in_code_are_kept_together():
+    shown = hook("options").on_page_content("<td><code>-v --at-most 2</code></td>")
+    assert shown.count('<span class="option">') == 2
+    listing = "<pre><span></span><code>psgraph plan --window 5</code></pre>"
+    assert hook("options").on_page_content(listing) == listing
+
+
 def test_link_texts_are_not_file_names():
-    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
-        found = re.findall(r"\[([a-z][\w-]*\.md)\]\(", path.read_text())
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("proofs/*.md")]:
+        found = re.findall(r"\[([\w-]+\.md)\]\(", path.read_text())
         assert not found, f"{path.relative_to(ROOT)}: name the page, not its file: {found}"
 
 

@@ -359,7 +359,7 @@ def test_two_tables_that_are_read_at_once_keep_their_bad_rows_apart(tmp_path: Pa
 
     paused = iter(opened("good.csv", "2024-01-01", "2024-01-02"))
     next(paused)
-    with pytest.raises(DataError, match="outside the declared ends"):
+    with pytest.raises(DataError, match="before the declared start"):
         list(opened("bad.csv", "2024-01-01", "2023-12-31"))
     assert len(list(paused)) == 1
 

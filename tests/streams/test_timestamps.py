@@ -304,7 +304,7 @@ def test_one_declared_end(tmp_path: Path) -> None:
 def test_events_before_the_declared_start_are_refused(tmp_path: Path) -> None:
     day = "2023-12-31T23:59:59"
     file = events(tmp_path, day, "2024-01-02")
-    with pytest.raises(DataError, match="outside the declared ends") as caught:
+    with pytest.raises(DataError, match="before the declared start") as caught:
         list(read_stream(file, roster=[1, 2], every="1d", start="2024-01-01", until="2024-01-04"))
     assert day not in str(caught.value)
 

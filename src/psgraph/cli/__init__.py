@@ -118,7 +118,11 @@ def run(arguments: Sequence[str]) -> int:
 def _fail(
     error: BaseException, message: str, exit_code: int, *, as_json: bool, hint: str = ""
 ) -> int:
-    click.echo(click.style("error: ", fg="red", bold=True) + message, err=True)
+    from psgraph.cli.screen import folded
+
+    mark = "error: "
+    shown = folded(mark + message).removeprefix(mark)
+    click.echo(click.style(mark, fg="red", bold=True) + shown, err=True)
     if hint:
         click.echo(click.style(hint, dim=True), err=True)
     if as_json:

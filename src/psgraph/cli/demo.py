@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from psgraph.metrics.metric import Metric
     from psgraph.publication.certificate import Release
 
-__all__ = ["command"]
+__all__ = ["command", "shown_metrics"]
 
 WITH_LABELS = f"{COMPARED_METHODS[-1]}-with-labels"
 _MARK = ".psgraph-demo"  # says that the files may be replaced
@@ -236,14 +236,15 @@ def _values(row: Row) -> dict[str, float | None]:
     return {**row.fidelity.to_dict(), **row.more}
 
 
-def _shown_metrics() -> tuple[Metric, ...]:
+def shown_metrics() -> tuple[Metric, ...]:
+    """Return the metrics of the table, one a column."""
     from psgraph.metrics.groups import GROUPS, PAPER_METRICS
 
     return (*PAPER_METRICS, GROUPS["labels"].metrics[0])
 
 
 def _metrics(values: Sequence[Mapping[str, float | None]]) -> Iterator[str]:
-    for metric in _shown_metrics():
+    for metric in shown_metrics():
         yield " → ".join(metric.number(each[metric.name]) for each in values)
 
 
@@ -254,7 +255,7 @@ def _show(stream: list[Snapshot], shown: Sequence[_Shown], out: Path, *, picture
     console.print(str(shown[0].releases[-1].certificate.promise), style="bold")
     titles = " → ".join(method_look(each.title).title for each in shown)
     console.print(f"\n{titles}: the paper's method, and ours", style="bold")
-    columns = ("time", "edges", *(f"{each.words} {each.arrow}" for each in _shown_metrics()))
+    columns = ("time", "edges", *(f"{each.words} {each.arrow}" for each in shown_metrics()))
     rows = _rows(stream, shown)
     print_tables(fitted(columns, rows, width=console.width, optional=("edges",), total=True))
     console.print(

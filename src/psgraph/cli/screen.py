@@ -6,6 +6,7 @@ Results go to stdout. All else goes to stderr, and bars only where that is a ter
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import textwrap
 import threading
@@ -24,6 +25,7 @@ __all__ = [
     "compiling",
     "facts",
     "fitted",
+    "folded",
     "note",
     "print_json",
     "print_tables",
@@ -61,7 +63,26 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 def note(text: str) -> None:
     """A remark on stderr; above a bar, if one is shown."""
-    print(text, file=sys.stderr, flush=True)  # not by click, which writes past the bar
+    print(folded(text), file=sys.stderr, flush=True)  # not by click, which writes past the bar
+
+
+def folded(text: str) -> str:
+    """Break the lines of a message between words, if stderr is a terminal; never a path."""
+    if not sys.stderr.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        part
+        for line in text.splitlines()
+        for part in textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=line[: len(line) - len(line.lstrip())],
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        or [""]
+    )
 
 
 @contextmanager

@@ -250,15 +250,19 @@ class _Source:
     def _problems(self, batch: Batch) -> dict[int, str]:
         """Return the rows whose time can't be read, or is not one of this stream."""
         times, problems = _scaled(batch.columns["time"], self._span.every)
-        outside = self._span.before(times)
-        if not self._hold_later:
-            outside |= self._span.after(times)
-        for row in np.flatnonzero(outside).tolist():
+        for row in np.flatnonzero(self._span.before(times)).tolist():
             problems.setdefault(
                 row,
-                "the time lies outside the declared ends of the stream\n"
-                "Move start or until (--from, --until), or leave the row out.",
+                "the time is before the declared start of the stream\n"
+                "Declare an earlier one (--from, start=…), or leave the row out.",
             )
+        if not self._hold_later:
+            for row in np.flatnonzero(self._span.after(times)).tolist():
+                problems.setdefault(
+                    row,
+                    "the time is after the declared end of the stream\n"
+                    "Declare a later one (until=…), or leave the row out.",
+                )
         return problems
 
     def _numbers(self, batch: Batch) -> Integers:
