@@ -43,9 +43,10 @@ def print_table(epsilon: Fraction, window: int, found: dict[str, NDArray[np.floa
     print(f"\nepsilon {epsilon}, window {window}, {seeds} seeds")
     for column, metric in enumerate(shown_metrics()):
         cells = []
-        for run, values in found.items():
-            mean, deviation = values[:, column].mean(), values[:, column].std(ddof=1)
-            cells.append(f"{metric.number(mean)} ± {metric.number(deviation / seeds**0.5)}")
+        for values in found.values():
+            mean = metric.scaled(values[:, column].mean())
+            error = metric.scaled(values[:, column].std(ddof=1) / seeds**0.5)
+            cells.append(f"{mean:.2f} ± {error:.2f}")
         for run in others:
             gain = found[run][:, column] - found[first][:, column]
             better = int((gain > 0 if metric.arrow == "↑" else gain < 0).sum())
