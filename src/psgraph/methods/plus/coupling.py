@@ -24,7 +24,7 @@ from psgraph.methods.plus.tracking import Track
 
 __all__ = ["Coupling", "aligned", "coupled_levels", "coupling", "pooled"]
 
-USUAL = 0.95  # correlation, as a multiple of the root of reciprocity
+USUAL = 1.15  # correlation, as a multiple of the root of reciprocity
 # The variance of the strength that reciprocity suggests: 0 is for independent degrees, 1 for the
 # closest coupling.
 DOUBT = 0.03

@@ -58,6 +58,11 @@ class DegreeCurve:
         """f, the probability of each cell of the grid."""
         return density_of(degree_grid(self.nodes), self.log_density)
 
+    @property
+    def mean(self) -> float:
+        """The mean degree under the fitted distribution."""
+        return float(self.density @ degree_grid(self.nodes).middle)
+
 
 def fit_curve(
     noisy: Integers,

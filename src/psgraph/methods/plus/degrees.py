@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +18,7 @@ from psgraph._runtime.arrays import Floats
 from psgraph.methods.plus.coupling import aligned, coupled_levels, coupling, pooled
 from psgraph.methods.plus.jumps import Verdict, judge, prior_state
 from psgraph.methods.plus.modes import next_mode
+from psgraph.methods.plus.nodes import laplace_update
 from psgraph.methods.plus.owners import Owners, next_owners
 from psgraph.methods.plus.readings import KindReadings, OwnedReadings, Purpose, SizeReadings
 from psgraph.methods.plus.shares import KindShares, Mode, OwnerShares
@@ -46,7 +47,9 @@ ALIGNMENTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the orders of the two sides, trie
 FEW_MORE, ROOM = 1.2, 1.1  # how many more nodes may have an edge, and edges be reciprocated
 MOST_OWNERS = 1 << 30  # or rows of flows, of a timestamp
 UNCLEAR = 0.2  # a smaller change of the edge count (log scale) leaves a fitted curve as it is
-USUAL_RECIPROCITY = 0.25  # how far reciprocity drifts, relative to the whole range
+USUAL_ACTIVITY = 0.25  # how far the share of active nodes drifts, relative to the whole range
+RECIPROCITY_DRIFT = 0.05  # how far reciprocity moves between two readings
+LEAST_SCALE = 1e-6  # of noise on a share: with less, an update loses its digits
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ def degree_step(
     active, reciprocity = _dyad_tracks(state, sizes, used, left_out)
     steady = steadiness(kept_share(kept_track))
     estimates = [side.steadied(steady) for side in sides]
-    growth = [_growth(side.fitted_edges, used, per_node) for side in sides]
+    growth = [_growth(side, used, per_node) for side in sides]
 
     def wanted(ranks: Sequence[Floats]) -> list[SideStep]:
         ties = sides[0].ties
@@ -211,7 +214,7 @@ def _dyad_tracks(
         active, reciprocity = state.active, state.reciprocity
     if not isinstance(sizes, KindReadings) or not isinstance(sizes.shares, KindShares):
         return active, reciprocity
-    nodes, scale = len(sizes.roster), np.full(1, USUAL_RECIPROCITY)
+    nodes, scale = len(sizes.roster), np.full(1, USUAL_ACTIVITY)
     if sizes.noisy_active_nodes is not None and nodes:
         noise = laplace_variance(float(2 / sizes.shares.active)) / nodes**2
         observed = np.array([sizes.noisy_active_nodes / nodes])
@@ -219,9 +222,17 @@ def _dyad_tracks(
     if sizes.noisy_reciprocated is not None and edge_count:
         noise = laplace_variance(float(1 / sizes.shares.reciprocity)) * (2 / edge_count) ** 2
         noise *= left_out**2
-        observed = np.array([2 * sizes.noisy_reciprocated / edge_count * left_out])
-        reciprocity = reciprocity.observe(observed, noise, scale).clipped(0.0, 1.0)
+        observed = 2 * sizes.noisy_reciprocated / edge_count * left_out
+        reciprocity = _robustly(reciprocity, observed, math.sqrt(noise / 2))
     return active, reciprocity
+
+
+def _robustly(track: Track, observed: float, scale: float) -> Track:
+    """Update a share with Laplace noise, of which a single large value moves it only so far."""
+    prior = float(track.variance[0]) + RECIPROCITY_DRIFT**2
+    scale = max(scale, LEAST_SCALE)
+    level, variance, _ = laplace_update(float(track.level[0]), prior, observed, scale)
+    return replace(track, level=np.array([level]), variance=np.array([variance])).clipped(0.0, 1.0)
 
 
 # ---- the edge count
@@ -283,11 +294,16 @@ def _summed_degrees(sizes: SizeReadings) -> tuple[float, float]:
     return weighted / total, counts[0] * counts[1] * noise / total
 
 
-def _growth(fitted: int, edge_count: int, per_node: Track) -> float:
-    """By how much the number of edges has clearly grown since a curve was fitted: a factor."""
-    if not fitted or not edge_count:
+def _growth(side: FilteredSide, edge_count: int, per_node: Track) -> float:
+    """By how much there are clearly more edges than the fitted curve has: a factor.
+
+    Where the curve could not be measured again after a jump, it may still be that of an earlier
+    graph, which had as many edges as the curve implies.
+    """
+    if side.curve is None or not side.fitted_edges or not edge_count:
         return 1.0
-    apart = math.log(edge_count / fitted)
+    implied = side.curve.mean * len(side.readings.roster)
+    apart = min((math.log(edge_count / each) for each in (side.fitted_edges, implied)), key=abs)
     doubt = math.sqrt(float(per_node.variance[0])) / max(float(per_node.level[0]), 1e-9)
     return math.exp(math.copysign(max(abs(apart) - UNCLEAR - 2 * doubt, 0.0), apart))
 

@@ -61,6 +61,7 @@ from psgraph.methods.plus.schedule import (
     fixed_shares,
     purchase,
     to_follow,
+    with_few_edges,
     with_labels,
     with_search,
 )
@@ -260,7 +261,11 @@ class PSGraphPlus(Method[PlusMeasurement, AnyState]):
             )
         book = label_book(state, roster)
         if book is None:
-            return purchase(components, fixed, free, occasion)
+            shares = purchase(components, fixed, free, occasion)
+            if not components.two_sides or components.owners:
+                return shares
+            edges = float(noisy_edges if state is None or occasion.jump else state.edge_count)
+            return with_few_edges(shares, edges=edges, nodes=len(roster))
         shares = purchase(replace(components, labels=True), fixed, free, occasion)
         edges = float(noisy_edges if state is None else state.edge_count)
         known = state.labels if isinstance(state, PlusState) else None

@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from psgraph.methods.plus.mixing import CELLS
+from psgraph.methods.plus.mixing import CELLS, SIDE_CELLS
 from psgraph.methods.plus.shares import (
     NONE,
     STRUCTURE,
@@ -43,6 +43,7 @@ __all__ = [
     "shares_of",
     "to_follow",
     "typical_shares",
+    "with_few_edges",
     "with_labels",
     "with_search",
 ]
@@ -70,6 +71,10 @@ LABELS = Fraction(5, 100)  # of what is bought with structure, where nodes have 
 MOST_LABELS = Fraction(10, 100)  # of the pool, on top of that where edges are few
 FOLLOWED = Fraction(1, 2)  # of the reserve, at most, where the agreement of labels swings
 DROWNED = 3.0  # mixing of classes is given up for labels if its noise is a third of all edges
+SIDE_DROWNED = 5.0  # the same where edges have two sides, if it is a fifth of all edges
+LOST = 0.25  # of all nodes: with more noise than that, active nodes are not counted
+RECIPROCITY_DOUBT = 0.05  # of the share of edges whose reverse is there, where ε allows it
+MOST_RECIPROCITY = Fraction(10, 100)  # of the pool, on top of its share where edges are few
 
 
 def fixed_shares(components: Components, spending: Accountant) -> tuple[Shares, Fraction]:
@@ -187,10 +192,47 @@ def with_labels(shares: Shares, *, need: float, edges: float, hubs: bool) -> Sha
     extra = min(max(wanted, NONE), MOST_LABELS * shares.pool, shares.on_nodes / 2)
     if not shares.label_edges or not extra:
         return shares
-    drowned = shares.mixing and math.sqrt(2 * CELLS) / float(shares.mixing) > edges / DROWNED
-    of_mixing = min(extra, shares.mixing) if drowned else NONE
+    of_mixing = min(extra, shares.mixing) if _drowned(shares, edges, CELLS, DROWNED) else NONE
     rest = _with_nodes(shares, shares.on_nodes - (extra - of_mixing), hubs=hubs)
     return _with_labels(replace(rest, mixing=shares.mixing - of_mixing), shares.on_labels + extra)
+
+
+def with_few_edges(shares: Shares, *, edges: float, nodes: int) -> Shares:
+    """Return shares of a graph with two sides that give up what would drown in noise.
+
+    The mixing of classes and the number of active nodes then leave their shares to the degree
+    curves. Where edges are few, reciprocated pairs have more: of that, or else of nodes. The sum
+    does not change.
+
+    Parameters
+    ----------
+    edges, nodes
+        About how many edges there are, and how many nodes.
+    """
+    if not isinstance(shares, KindShares) or not shares.curve:
+        return shares
+    spare = shares.mixing if _drowned(shares, edges, SIDE_CELLS, SIDE_DROWNED) else NONE
+    lost = shares.active if 2 * math.sqrt(2) > LOST * float(shares.active) * nodes else NONE
+    extra = NONE
+    if shares.reciprocity:
+        need = 2 * math.sqrt(2) / (RECIPROCITY_DOUBT * max(edges, 1.0))
+        extra = Fraction(round(10_000 * min(need, 1e6)), 10_000) - shares.reciprocity
+        extra = min(max(extra, NONE), MOST_RECIPROCITY * shares.pool)
+    of_nodes = min(max(extra - spare - lost, NONE), shares.nodes / 2)
+    more = min(extra, spare + lost + of_nodes)
+    return replace(
+        shares,
+        mixing=shares.mixing - spare,
+        active=shares.active - lost,
+        reciprocity=shares.reciprocity + more,
+        curve=shares.curve + spare + lost + of_nodes - more,
+        nodes=shares.nodes - of_nodes,
+    )
+
+
+def _drowned(shares: Shares, edges: float, cells: int, part: float) -> bool:
+    """Whether the noise on the mixing of classes is more than a part of all edges."""
+    return bool(shares.mixing) and math.sqrt(2 * cells) / float(shares.mixing) > edges / part
 
 
 def to_follow(shares: Shares, free: Fraction) -> Fraction:

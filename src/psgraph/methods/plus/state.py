@@ -318,7 +318,7 @@ class SidedState:
             self,
             sides=(one, other),
             mixing=unseen if mixing else self.mixing,
-            active=Track.unseen(1, drift=0.0025) if mixing else self.active,
+            active=Track.unseen(1, drift=0.0025),  # it moves with the number of edges
             reciprocity=self.reciprocity.doubted(float(RECIPROCITY.variance[0])),
         )
 
