@@ -36,8 +36,10 @@ from psgraph.methods.plus.tracking import Track, laplace_variance
 __all__ = [
     "DegreeStep",
     "degree_step",
+    "growth_since_fit",
     "kept_share",
     "kept_share_track",
+    "robust_share",
     "steadiness",
 ]
 
@@ -137,7 +139,7 @@ def degree_step(
     active, reciprocity = _dyad_tracks(state, sizes, used, left_out)
     steady = steadiness(kept_share(kept_track))
     estimates = [side.steadied(steady) for side in sides]
-    growth = [_growth(side, used, per_node) for side in sides]
+    growth = [growth_since_fit(side, used, per_node) for side in sides]
 
     def wanted(ranks: Sequence[Floats]) -> list[SideStep]:
         ties = sides[0].ties
@@ -223,12 +225,12 @@ def _dyad_tracks(
         noise = laplace_variance(float(1 / sizes.shares.reciprocity)) * (2 / edge_count) ** 2
         noise *= left_out**2
         observed = 2 * sizes.noisy_reciprocated / edge_count * left_out
-        reciprocity = _robustly(reciprocity, observed, math.sqrt(noise / 2))
+        reciprocity = robust_share(reciprocity, observed, math.sqrt(noise / 2))
     return active, reciprocity
 
 
-def _robustly(track: Track, observed: float, scale: float) -> Track:
-    """Update a share with Laplace noise, of which a single large value moves it only so far."""
+def robust_share(track: Track, observed: float, scale: float) -> Track:
+    """Return a share after a reading of it with Laplace noise, which moves it only so far."""
     prior = float(track.variance[0]) + RECIPROCITY_DRIFT**2
     scale = max(scale, LEAST_SCALE)
     level, variance, _ = laplace_update(float(track.level[0]), prior, observed, scale)
@@ -294,8 +296,8 @@ def _summed_degrees(sizes: SizeReadings) -> tuple[float, float]:
     return weighted / total, counts[0] * counts[1] * noise / total
 
 
-def _growth(side: FilteredSide, edge_count: int, per_node: Track) -> float:
-    """By how much there are clearly more edges than the fitted curve has: a factor.
+def growth_since_fit(side: FilteredSide, edge_count: int, per_node: Track) -> float:
+    """Return by how much there are clearly more edges than the fitted curve has: a factor.
 
     Where the curve could not be measured again after a jump, it may still be that of an earlier
     graph, which had as many edges as the curve implies.
