@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 from psgraph.methods.plus.method import PSGraphPlus
 from psgraph.methods.plus.modes import Largest, next_mode
 from psgraph.methods.plus.nodes import Drift
-from psgraph.methods.plus.schedule import fixed_shares, purchase, typical_shares
+from psgraph.methods.plus.schedule import (
+    fixed_shares,
+    purchase,
+    typical_shares,
+    with_few_edges,
+)
 from psgraph.methods.plus.shares import NONE, Components, Occasion
 from psgraph.privacy.accountant import Accountant
 from psgraph.privacy.guarantee import WEventPrivacy
@@ -272,3 +277,33 @@ def test_a_plan_takes_no_longer_for_a_long_window():
     started = process_time()
     plan(WEventPrivacy("1", window=1_000_000), nodes=1000, edges=5000, method=PSGraphPlus())
     assert process_time() - started < 0.5
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(occasions, min_size=1, max_size=8),
+    st.sampled_from([Components(two_sides=True), Components(two_sides=True, reciprocity=True)]),
+    st.booleans(),
+    st.sampled_from(["0.05", "1", "40"]),
+    st.floats(min_value=-1e3, max_value=1e7),
+    st.integers(min_value=0, max_value=100_000),
+)
+def test_few_edges_move_shares_and_not_their_sum(found, parts, weights, epsilon, edges, nodes):
+    parts = replace(parts, weights=weights, hubs=False, clustering=False)
+    for shares in spends_on(parts, WEventPrivacy(epsilon, window=3), found):
+        moved = with_few_edges(shares, edges=edges, nodes=nodes)
+        assert moved.total == shares.total
+        assert all(getattr(moved, each) >= 0 for each in ("mixing", "active", "nodes", "curve"))
+        assert moved.reciprocity >= shares.reciprocity
+        assert moved.weights == shares.weights
+
+
+def test_what_would_drown_is_given_up_where_edges_are_few_and_kept_where_they_are_many():
+    parts = Components(two_sides=True, reciprocity=True, hubs=False, clustering=False)
+    fixed, free = fixed_shares(parts, Accountant(WEventPrivacy("1", window=5)))
+    shares = purchase(parts, fixed, free, Occasion())
+    assert with_few_edges(shares, edges=1e6, nodes=100_000) == shares
+    few = with_few_edges(shares, edges=300, nodes=300)
+    assert few.mixing == few.active == 0
+    assert few.reciprocity > shares.reciprocity
+    assert few.curve > shares.curve

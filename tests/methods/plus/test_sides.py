@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +15,12 @@ from psgraph.graph.kind import DIRECTED, TWO_SIDED, Edges
 from psgraph.methods.plus import PSGraphPlus
 from psgraph.methods.plus.coupling import aligned, coupled_levels, coupling, pooled
 from psgraph.methods.plus.curve import fit_curve
+from psgraph.methods.plus.degrees import growth_since_fit, robust_share
+from psgraph.methods.plus.nodes import Nodes
+from psgraph.methods.plus.readings import SideReadings
 from psgraph.methods.plus.realisation import Target, realise
 from psgraph.methods.plus.reciprocity import reciprocated_pairs, swap_heads
+from psgraph.methods.plus.sides import FilteredSide
 from psgraph.methods.plus.tracking import Track
 from psgraph.publication.records import decode, encode
 
@@ -283,3 +288,36 @@ def test_curves_are_pooled_only_as_far_as_noise_explains_their_distance():
     assert same == pytest.approx(0, abs=1e-3)
     for before, after in zip(tracks(1e-8), found, strict=True):
         assert after.level == pytest.approx(before.level, abs=1e-3)
+
+
+def fitted_side(nodes: int, edges: int, *, fitted_edges: int, seed: int = 3) -> FilteredSide:
+    """A side with a curve fitted to a graph of `edges` edges, when there seemed to be others."""
+    degrees = np.bincount(hubs(nodes, edges, seed)[0], minlength=nodes)
+    curve = fit_curve(
+        degrees,
+        scale=0.5,
+        curve=np.zeros(0),
+        curve_variance=np.zeros(0),
+        mean_degree=edges / nodes,
+        mean_variance=1e-4,
+        before=None,
+        largest=nodes - 1,
+    )
+    readings = SideReadings(Roster.range(nodes), nodes - 1, None, None)
+    track = Track.unseen(0, drift=1e-4)
+    return FilteredSide(None, readings, track, curve, Nodes.start(), 0.0, fitted_edges)
+
+
+def test_a_curve_from_before_a_fall_is_not_stretched_once_the_edges_are_back():
+    per_node = Track.start(2.7, variance=1e-4, drift=0.01)
+    side = fitted_side(300, 800, fitted_edges=300)  # it could not be measured in between
+    assert growth_since_fit(side, 810, per_node) == 1
+    assert 2 < growth_since_fit(replace(side, fitted_edges=800), 2400, per_node) < 3
+
+
+def test_one_odd_reading_does_not_replace_what_is_known_of_reciprocity():
+    known = robust_share(Track.start(0.3, variance=0.06, drift=0.0025), 0.68, 0.02)
+    assert 0.6 < known.level[0] < 0.7
+    odd = robust_share(known, 0.1, 0.05)  # twelve scales away, which noise may be
+    assert odd.level[0] > 0.5
+    assert abs(robust_share(known, 0.1, 1e-9).level[0] - 0.1) < 0.01  # no noise: it is true

@@ -17,12 +17,15 @@ from psgraph.privacy.guarantee import WEventPrivacy
 __all__ = ["remarks", "rows"]
 
 LABEL_SHARES = ("agreement", "label_edges")
+SIDE_SHARES = ("curve", "reciprocity")  # have more where edges are few
 VISIBLE, FEW_OWNERS = 3, 300  # scales of noise on a degree, and owners of a timestamp
 
 
 def rows(components: Components, guarantee: WEventPrivacy, kind: Kind) -> list[NoisePlan]:
     """Return the rows of a plan."""
     found, unit = [], guarantee.unit
+    sided = components.two_sides and not components.owners
+    growing = (*LABEL_SHARES, *(SIDE_SHARES if sided else ()))
     asked = queries_of(components, kind)
     for case, shares in typical_shares(components, guarantee).items():
         for name, queries in asked.items():
@@ -30,7 +33,7 @@ def rows(components: Components, guarantee: WEventPrivacy, kind: Kind) -> list[N
                 known = [
                     NoisePlan.of(case, query, unit.edges * epsilon, unit=unit) for query in queries
                 ]
-                found += [replace(each, at_least=name in LABEL_SHARES) for each in known]
+                found += [replace(each, at_least=name in growing) for each in known]
     for name, epsilon in least_shares(components, guarantee).items():
         for query in asked[name]:
             case = "a small jump, or a second one"
@@ -72,6 +75,15 @@ def remarks(
         )
     if components.owners:
         found.append(_of_owners(components, guarantee))
+    elif components.two_sides:
+        found.append(
+            "Where released edge counts are small, counts that would drown in noise are not made: "
+            "edges between degree classes, and nodes with any edge. Degree curves get their ε, and "
+            "so do reciprocated pairs, which may take some from degrees too."
+            if components.reciprocity
+            else "Where released edge counts are small, edges between degree classes are not "
+            "counted: they would drown in noise. Degree curves get their ε."
+        )
     if searches and kind.sides == 1:
         found.append(
             "Where released sizes say that communities can be found, a search for them takes "

@@ -218,7 +218,7 @@ def with_few_edges(shares: Shares, *, edges: float, nodes: int) -> Shares:
         need = 2 * math.sqrt(2) / (RECIPROCITY_DOUBT * max(edges, 1.0))
         extra = Fraction(round(10_000 * min(need, 1e6)), 10_000) - shares.reciprocity
         extra = min(max(extra, NONE), MOST_RECIPROCITY * shares.pool)
-    of_nodes = min(max(extra - spare - lost, NONE), shares.nodes / 2)
+    of_nodes = min(max(extra - spare - lost, NONE), shares.nodes / 2 if shares.window > 1 else NONE)
     more = min(extra, spare + lost + of_nodes)
     return replace(
         shares,
