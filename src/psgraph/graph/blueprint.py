@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,8 +69,9 @@ class Options(TypedDict, total=False):
     kind
         A `Kind` or its name: ``"undirected"`` (unless given), ``"directed"``, ``"two-sided"``.
     weights
-        The largest weight; larger ones count as this one. Edges carry no weight unless it is given.
-        Edges without a weight of their own have weight 1, and those of parallel edges add up.
+        The largest weight; larger ones count as this one. Edges carry no weight unless it is given;
+        ``"none"`` says that this is meant. Edges without a weight of their own have weight 1, and
+        those of parallel edges add up.
     """
 
     roster: RosterOrIds | None
@@ -78,7 +79,7 @@ class Options(TypedDict, total=False):
     right: RosterOrIds | None
     roster_from_edges: bool
     kind: Kind | str | None
-    weights: int | None
+    weights: int | Literal["none"] | None
 
 
 class ObjectOptions(Options, total=False):
@@ -125,7 +126,7 @@ class Blueprint(Generic[GraphType]):
         nodes_are_public: bool = False,
         roster_from_edges: bool = False,
         kind: Kind | str | None = None,
-        weights: int | None = None,
+        weights: int | Literal["none"] | None = None,
     ) -> Blueprint[GraphType]:
         """Read the options of a way in.
 
@@ -159,7 +160,8 @@ class Blueprint(Generic[GraphType]):
             assert right is not None
             nodes = TwoSidedRoster(left, right)
         two_sided = nodes is not None and len(nodes.sizes) == 2
-        meant = as_kind(kind, weights, two_sided=two_sided)
+        largest = None if weights == "none" else weights
+        meant = as_kind(kind, largest, two_sided=two_sided)
         lists = (left, right) if left is not None else (roster, roster)
         one, other = (None if isinstance(each, Roster) else each for each in lists)
         if nodes is not None:

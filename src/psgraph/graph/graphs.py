@@ -306,11 +306,10 @@ class Graph(Frozen):
         ``roster_from_edges=True`` declares who the nodes are. Weights are the edge attribute
         ``weight``, sides the node attribute ``bipartite``.
         """
-        from psgraph.graph.formats.features import warn_of_dropped
+        from psgraph.graph.formats.features import told_of
         from psgraph.graph.formats.networkx import from_networkx
 
-        warn_of_dropped(graph, options)
-        return from_networkx(graph, Blueprint.of(cls, **options))
+        return told_of(graph, options, from_networkx(graph, Blueprint.of(cls, **options)))
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, **options: Unpack[ObjectOptions]) -> Self:
@@ -319,11 +318,10 @@ class Graph(Frozen):
         Options as for `from_networkx`. Weights are the edge attribute ``weight``, sides the vertex
         attribute ``type``.
         """
-        from psgraph.graph.formats.features import warn_of_dropped
+        from psgraph.graph.formats.features import told_of
         from psgraph.graph.formats.igraph import from_igraph
 
-        warn_of_dropped(graph, options)
-        return from_igraph(graph, Blueprint.of(cls, **options))
+        return told_of(graph, options, from_igraph(graph, Blueprint.of(cls, **options)))
 
     @classmethod
     def from_scipy(cls, matrix: Any, **options: Unpack[ObjectOptions]) -> Self:
@@ -332,9 +330,10 @@ class Graph(Frozen):
         Options as for `from_networkx`. Entries are the weights; of an undirected graph the larger
         one of both directions.
         """
+        from psgraph.graph.formats.features import told_of
         from psgraph.graph.formats.scipy import from_scipy
 
-        return from_scipy(matrix, Blueprint.of(cls, **options))
+        return told_of(matrix, options, from_scipy(matrix, Blueprint.of(cls, **options)))
 
     @classmethod
     def from_pyg(cls, data: Any, **options: Unpack[ObjectOptions]) -> Self:
@@ -342,11 +341,10 @@ class Graph(Frozen):
 
         Options as for `from_networkx`. Weights are in ``edge_weight``; features are dropped.
         """
-        from psgraph.graph.formats.features import warn_of_dropped
+        from psgraph.graph.formats.features import told_of
         from psgraph.graph.formats.pyg import from_pyg
 
-        warn_of_dropped(data, options)
-        return from_pyg(data, Blueprint.of(cls, **options))
+        return told_of(data, options, from_pyg(data, Blueprint.of(cls, **options)))
 
     @classmethod
     def from_table(
@@ -357,9 +355,12 @@ class Graph(Frozen):
         Options as for `from_edges`. With ``weights=…`` the column ``weight`` is read; without that
         column, rows are counted. A third name in `columns` is that of the weights.
         """
+        from psgraph.graph.formats.features import told_of
         from psgraph.graph.formats.tables import from_table
 
-        return from_table(table, Blueprint.of(cls, **options), columns=columns)
+        return told_of(
+            table, options, from_table(table, Blueprint.of(cls, **options), columns=columns)
+        )
 
 
 def _columns(edges: tuple[Any, ...], kind: Kind) -> tuple[ArrayLike, ...]:

@@ -1,15 +1,22 @@
-"""What is said where an input has more than the releases: a direction, weights."""
+"""What is said where an input has more than the releases: a direction, weights, two sides."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-__all__ = ["published_as"]
+__all__ = ["FEATURES", "published_as"]
 
-_UNSAID = {
-    "direction": ("undirected", "--directed (kind='directed')"),
-    "weights": ("unweighted", "--weights W (weights=W)"),
+_UNSAID = {  # what the releases are, what they leave out, how to keep it
+    "direction": ("undirected", "a direction", "--directed (kind='directed')"),
+    "weights": ("unweighted", "weights", "--weights W (weights=W)"),
+    "sides": (
+        "edges between alike nodes",
+        "two sides",
+        "--left A --right B (left=…, right=…)",
+    ),
 }
+
+FEATURES = tuple(_UNSAID)
 
 
 def published_as(dropped: Collection[str]) -> str | None:
@@ -22,10 +29,9 @@ To keep it: --directed (kind='directed').
     found = [name for name in _UNSAID if name in dropped]
     if not found:
         return None
-    words = " and ".join(_UNSAID[name][0] for name in found)
-    names = " and ".join("a direction" if name == "direction" else name for name in found)
+    words, names, options = zip(*(_UNSAID[name] for name in found), strict=True)
     it = "it" if found == ["direction"] else "them"
     return (
-        f"Published as {words}: the input has {names}, which the releases leave out. "
-        f"To keep {it}: {', '.join(_UNSAID[name][1] for name in found)}."
+        f"Published as {' and '.join(words)}: the input has {' and '.join(names)}, which the "
+        f"releases leave out. To keep {it}: {', '.join(options)}."
     )

@@ -288,14 +288,14 @@ class Publisher:
         checks.check_stream(stream, self.guarantee)
         check_kind(self.method, stream)  # before a snapshot is read
         times = getattr(stream, "times", None) if times is None else times
-        dropped = getattr(stream, "dropped", ()) if dropped is None else dropped
         snapshots = iter(stream)
         for done in count(1):
             with phase("read"):
                 snapshot = next(snapshots, None)
             if snapshot is None:
                 return
-            release = self.publish(snapshot, times=times, dropped=dropped)
+            found = getattr(stream, "dropped", ()) if dropped is None else dropped
+            release = self.publish(snapshot, times=times, dropped=found)
             seen(snapshot)
             del snapshot
             if self._progress is not None:  # the number of snapshots is public
@@ -327,8 +327,8 @@ class Publisher:
         times
             Where the times come from, as in `publish_all`.
         dropped
-            What edges have in the input and not in the snapshots, "direction" or "weights", for
-            the certificates: by the columns or the type of the input, never by its rows.
+            What edges have in the input and not in the snapshots ("direction", "weights", "sides"),
+            for the certificates: by the columns or the type of the input, never by its rows.
         """
         with self._lock:
             checks.check_snapshot(snapshot, self.method, self._declared_nodes, self.guarantee)

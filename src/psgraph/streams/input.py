@@ -8,12 +8,16 @@ import inspect
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from psgraph._runtime.durable import as_path, check_target
 from psgraph._runtime.resources import clear_scratch, scratch_directory, scratch_place
@@ -22,6 +26,7 @@ from psgraph.graph.bound import Bound
 from psgraph.graph.formats.features import dropped_features
 from psgraph.graph.formats.files import TableFile, open_table
 from psgraph.graph.formats.frames import FrameTable, is_frame
+from psgraph.graph.left_out import published_as
 from psgraph.graph.parts import PART_NODES, MemoryParts
 from psgraph.privacy.unit import Owner
 from psgraph.stores import Store, is_store, new_store, open_store, refuse_unfinished
@@ -152,12 +157,7 @@ def read_stream(options: InputOptions) -> Stream:
         return _table(FrameTable(source), options, of="a table")
     if not isinstance(source, str | PathLike):
         options.check("graphs")
-        times = None if options.times is None else read_times(options.times)
-        stream = iterable_stream(source, nodes_of(options), times=times)
-        if isinstance(source, Sequence | Mapping) and len(source):
-            first = source[0] if isinstance(source, Sequence) else next(iter(source.values()))
-            stream.dropped = options.dropped(dropped_features(first))  # by its type
-        return stream
+        return _graphs(source, options)
     place = as_place(source)
     if isinstance(place, Address) or is_store(place):
         options.check("store")
@@ -178,6 +178,41 @@ def read_stream(options: InputOptions) -> Stream:
             return directory_stream(path, nodes, reading)
         return glob_stream(str(source), nodes, reading)
     return _table(path, options)
+
+
+def _graphs(source: Any, options: InputOptions) -> Stream:
+    """Read one graph after the other; what certificates leave out is told by the first one."""
+    times = None if options.times is None else read_times(options.times)
+    items = _first_seen(source, lambda first: look_at(first)) if _is_once(source) else source
+    stream = iterable_stream(items, nodes_of(options), times=times)
+
+    def look_at(first: Any) -> None:
+        stream.dropped = options.dropped(dropped_features(first))  # by its type
+        told = [published_as(stream.dropped)] if _is_once(source) else []
+        looks = not isinstance(first, np.ndarray)  # columns of ids, and no matrix
+        carried = options.dropped(dropped_features(first, look_at_edges=looks))
+        if more := published_as([each for each in carried if each not in stream.dropped]):
+            told.append(f"{more} Certificates don't say so: it depends on the edges.")
+        for each in filter(None, told):
+            warnings.warn(each, stacklevel=4)
+
+    if not _is_once(source) and not isinstance(source, Stream):
+        values = source.values() if isinstance(source, Mapping) else source
+        for first in islice(values, 1):
+            look_at(first)
+    return stream
+
+
+def _is_once(source: Any) -> bool:
+    """Whether items are there only once, so that none may be looked at before its turn."""
+    return isinstance(source, Iterator)
+
+
+def _first_seen(items: Iterator[Any], look_at: Callable[[Any], None]) -> Iterator[Any]:
+    for number, item in enumerate(items):
+        if number == 0:
+            look_at(item)
+        yield item
 
 
 def nodes_of(options: InputOptions) -> Nodes:

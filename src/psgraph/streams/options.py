@@ -459,9 +459,10 @@ class InputOptions:
 
     def dropped(self, found: Collection[str]) -> tuple[str, ...]:
         """Return what of the things an input says about edges is left out without a word."""
-        said = {"direction": self.kind is not None or self.left is not None}
-        said["weights"] = self.weights is not None or self.flows
-        return tuple(each for each in ("direction", "weights") if each in found and not said[each])
+        ends = self.kind is not None or self.left is not None
+        weights = self.weights is not None or self.flows
+        said = {"direction": ends, "weights": weights, "sides": ends}
+        return tuple(each for each in said if each in found and not said[each])
 
     def keywords(self) -> dict[str, Any]:
         """Return all options as keywords of `psgraph.read_stream`."""

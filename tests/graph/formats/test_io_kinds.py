@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import igraph
@@ -19,6 +20,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+import psgraph as pg
 from psgraph.errors import DataError, InvalidArgument, OutsideRoster
 from psgraph.graph import (
     DIRECTED,
@@ -342,7 +344,7 @@ def test_what_a_graph_object_has_is_told_by_its_type_only() -> None:
     assert dropped_features(networkx.MultiDiGraph()) == ("direction", "weights")
     assert dropped_features(networkx.MultiDiGraph(), DIRECTED) == ("weights",)
     assert dropped_features(networkx.MultiDiGraph(), DIRECTED.with_weights(4)) == ()
-    matrix = scipy.sparse.coo_array(([3], ([0], [1])), shape=(2, 2))
+    matrix = scipy.sparse.coo_array(([3, 1], ([0, 2], [1, 0])), shape=(3, 3))
     assert dropped_features(matrix) == ()
     assert dropped_features(matrix, look_at_edges=True) == ("direction", "weights")
     assert dropped_features([(1, 2)], look_at_edges=True) == ()
@@ -391,12 +393,62 @@ def test_a_list_of_two_sided_graph_objects_is_a_stream() -> None:
     assert [edges_of(each) for each in stream] == [[("a", 8, 2), ("b", 7, 4)]]
 
 
-def test_what_a_graph_object_drops_is_said_unless_a_kind_is_given() -> None:
+def test_what_a_graph_object_drops_is_said_unless_it_is_meant() -> None:
     calls = networkx.MultiDiGraph([(1, 2), (1, 2), (2, 1)])
     with pytest.warns(UserWarning, match="a direction and weights"):
         assert Snapshot.from_networkx(calls, roster=[1, 2]).to_edges() == [(1, 2)]
+    with pytest.warns(UserWarning, match="unweighted"):
+        Snapshot.from_networkx(calls, roster=[1, 2], kind="directed")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Snapshot.from_networkx(calls, roster=[1, 2], kind="undirected")
+        Snapshot.from_networkx(calls, roster=[1, 2], kind="undirected", weights="none")
         Snapshot.from_networkx(calls, roster=[1, 2], kind="directed", weights=8)
         Snapshot.from_networkx(networkx.Graph([(1, 2)]), roster=[1, 2])
+        triangle = np.array([[0, 1], [0, 0]])  # an undirected edge may stand once
+        Snapshot.from_scipy(triangle, nodes_are_public=True)
+
+
+def paired() -> networkx.Graph:
+    graph = networkx.Graph([(1, 3), (2, 3)])
+    networkx.set_node_attributes(graph, {1: 0, 2: 0, 3: 1}, "bipartite")
+    return graph
+
+
+def weighted() -> networkx.Graph:
+    graph = networkx.Graph()
+    graph.add_edge(1, 2, weight=3)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [(weighted, "unweighted"), (paired, "two sides")],
+    ids=["weights of edges", "sides of nodes"],
+)
+def test_what_edges_and_nodes_carry_is_said_too_but_not_by_certificates(
+    made: Callable[[], networkx.Graph], words: str
+) -> None:
+    with pytest.warns(UserWarning, match=words):
+        Snapshot.from_networkx(made(), roster=[1, 2, 3])
+    with pytest.warns(UserWarning, match=words):
+        stream = pg.read_stream([made()], roster=[1, 2, 3])
+    assert stream.dropped == ()
+
+
+def test_a_graph_object_of_two_sides_is_not_published_as_one_in_silence() -> None:
+    graph = igraph.Graph.Bipartite([0, 0, 1], [(0, 2), (1, 2)])
+    with pytest.warns(UserWarning, match="two sides"):
+        Snapshot.from_igraph(graph, nodes_are_public=True)
+    assert pg.read_stream([graph], nodes_are_public=True).dropped == ("sides",)
+    meant = pg.read_stream([graph], nodes_are_public=True, kind="undirected")
+    assert meant.dropped == ()
+
+
+def test_an_iterator_of_graph_objects_tells_what_is_dropped_with_the_first(tmp_path: Path) -> None:
+    calls = [networkx.DiGraph([(1, 2)]), networkx.DiGraph([(2, 1)])]
+    with pytest.warns(UserWarning, match="a direction"):
+        pg.publish(
+            iter(calls), epsilon=1, window=2, method="tmf", out=tmp_path / "out", roster=[1, 2]
+        )
+    releases = pg.read_releases(tmp_path / "out")
+    assert [each.certificate.dropped for each in releases] == [("direction",)] * 2

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from psgraph._runtime.arrays import Integers
 from psgraph.graph.formats.columns import BY_NAME, ColumnNames
 from psgraph.graph.formats.frames import is_frame
-from psgraph.graph.kind import UNDIRECTED, Kind
-from psgraph.graph.left_out import published_as
+from psgraph.graph.kind import UNDIRECTED, Kind, pack
+from psgraph.graph.left_out import FEATURES, published_as
 
-__all__ = ["dropped_features", "warn_of_dropped"]
+__all__ = ["dropped_features", "told_of"]
+
+Built = TypeVar("Built")
 
 
 def dropped_features(
@@ -105,21 +108,26 @@ def _carried(source: Any) -> set[str]:
         )
     if library == "igraph":
         return _named(weights=source.has_multiple())
-    if library == "torch_geometric" and not hasattr(source, "edge_types"):
-        heads, tails = source.edge_index.cpu().numpy()
-        there, back = {*zip(heads, tails, strict=True)}, {*zip(tails, heads, strict=True)}
-        return _named(direction=there != back)
+    if library == "torch_geometric" and getattr(source, "edge_index", None) is not None:
+        return _named(direction=_points(*source.edge_index.cpu().numpy()))
     if library in ("scipy", "numpy"):
         import scipy.sparse
 
         matrix = scipy.sparse.csr_array(source)
         square = matrix.shape[0] == matrix.shape[1]
         return _named(
-            direction=square and (matrix != matrix.T).nnz > 0,
+            direction=square and _points(*matrix.nonzero()),
             weights=bool((~np.isin(matrix.data, (0, 1))).any()),
             sides=not square,
         )
     return set()
+
+
+def _points(heads: Integers, tails: Integers) -> bool:
+    """Whether edges seem to have a direction: not if all are there both ways, or all one way."""
+    there, back = np.unique(pack(heads, tails)), np.unique(pack(tails, heads))
+    one_way = (heads <= tails).all() or (heads >= tails).all()
+    return not (one_way or np.array_equal(there, back))
 
 
 def _named(**features: bool) -> set[str]:
@@ -133,9 +141,18 @@ def _library(source: Any) -> str | None:
     return next((module for module in modules if module in known), None)
 
 
-def warn_of_dropped(source: Any, options: Mapping[str, Any]) -> None:
-    """Say what a graph object of this type has and its graph has not, unless a kind was given."""
-    if all(options.get(name) is None for name in ("kind", "left", "weights")):
-        told = published_as(dropped_features(source))
-        if told is not None:
+def told_of(source: Any, options: Mapping[str, Any], built: Built) -> Built:
+    """Return what was built of a graph object, after saying what it has not that the object has.
+
+    Nothing is said of what was said to be meant. The warning depends on edges: like every message
+    about an input it is for the curator only.
+    """
+    kind, weights = options.get("kind"), options.get("weights")
+    said = {"weights"} if weights is not None else set()
+    if kind is not None or options.get("left") is not None:
+        said |= {"direction", "sides"}
+    if not isinstance(kind, Kind) and len(said) < len(FEATURES):  # a `Kind` says everything
+        found = dropped_features(source, look_at_edges=True)
+        if told := published_as([name for name in found if name not in said]):
             warnings.warn(told, stacklevel=3)
+    return built

@@ -224,8 +224,8 @@ def _dyad_tracks(
     if sizes.noisy_reciprocated is not None and edge_count:
         noise = laplace_variance(float(1 / sizes.shares.reciprocity)) * (2 / edge_count) ** 2
         noise *= left_out**2
-        observed = 2 * sizes.noisy_reciprocated / edge_count * left_out
-        reciprocity = robust_share(reciprocity, observed, math.sqrt(noise / 2))
+        seen = 2 * sizes.noisy_reciprocated / edge_count * left_out
+        reciprocity = robust_share(reciprocity, seen, math.sqrt(noise / 2))
     return active, reciprocity
 
 
