@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from psgraph.errors import MissingExtra
 
 __all__ = [
+    "require_addresses",
     "require_client",
     "require_dask",
     "require_drawing",
@@ -27,6 +28,14 @@ _SERVICE = {
     "argon2": "argon2-cffi",
     "python_multipart": "python-multipart",
 }
+
+
+def require_addresses() -> None:
+    """Raise `MissingExtra`, with the install line, unless addresses can be used.
+
+    >>> require_addresses()
+    """
+    _require({"fsspec": "fsspec"}, "dask")
 
 
 def require_client() -> None:

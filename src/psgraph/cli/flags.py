@@ -39,6 +39,7 @@ __all__ = [
     "measure_again_option",
     "method_option",
     "parse_window",
+    "releases_option",
     "report_option",
     "seed_option",
     "settings_option",
@@ -226,6 +227,14 @@ database_option = click.option(
     help="PostgreSQL for tokens, sessions, the queue and the audit log, such as "
     "postgresql://user@host/name; by default a file in DIR. A password belongs into the "
     "environment variable PSGRAPH_DATABASE, which other users can't see.",
+)
+
+
+releases_option = click.option(
+    "--releases",
+    metavar="ADDRESS",
+    envvar="PSGRAPH_RELEASES",
+    help="Copy releases to an address that fsspec knows, such as s3://bucket/releases.",
 )
 
 

@@ -10,7 +10,7 @@ import click
 
 from psgraph._runtime.durable import write_whole
 from psgraph._runtime.extras import require_service
-from psgraph.cli.flags import database_option, json_option
+from psgraph.cli.flags import database_option, json_option, releases_option
 from psgraph.cli.help import Command
 from psgraph.cli.screen import note
 
@@ -32,6 +32,8 @@ def _adoption(text: str) -> tuple[str, Path]:
         "psgraph serve service",
         "psgraph serve service --adopt calls=releases",
         "psgraph serve service --workers 0 --database postgresql://psgraph@db/psgraph",
+        "psgraph serve front --read-only --database postgresql://psgraph@db/psgraph "
+        "--releases s3://bucket/releases",
         "psgraph serve service --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem "
         "--hostname psgraph.example.org",
     ],
@@ -182,7 +184,13 @@ def _adoption(text: str) -> tuple[str, Path]:
     show_default=True,
     help="0: publish nothing, which `psgraph worker` does, in as many processes as needed.",
 )
+@click.option(
+    "--read-only",
+    is_flag=True,
+    help="Only show releases, from --releases: DIR holds nothing private and is not shared.",
+)
 @database_option
+@releases_option
 @json_option
 def command(
     directory: Path,
@@ -201,6 +209,7 @@ def command(
     upload_memory: int,
     connections: int,
     workers: int,
+    read_only: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -236,7 +245,8 @@ def command(
         upload_memory=upload_memory,
         connections=connections,
     )
-    part: Literal["all", "web"] = "all" if workers else "web"
+    part: Literal["all", "web", "reader"] = "all" if workers else "web"
+    part = "reader" if read_only else part
     settings = Settings(directory, limits=limits, part=part, **options)
     service = Service(settings, new_key=new_key)
     try:
@@ -247,7 +257,7 @@ def command(
             if name not in streams:
                 raise click.UsageError(f"--measure-again names no stream of {directory}: {name!r}")
             service.streams.measure_again(streams[name], SERVICE)
-        token = service.first_token(again=new_curator_token)
+        token = None if read_only else service.first_token(again=new_curator_token)
         if new_administrator_token:
             click.echo(f"Administrator token: {service.new_administrator()}", err=as_json)
         if token is not None and token_file is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from psgraph._runtime.extras import require_service
-from psgraph.cli.flags import database_option
+from psgraph.cli.flags import database_option, releases_option
 from psgraph.cli.help import Command
 
 __all__ = ["command"]
@@ -26,7 +26,8 @@ __all__ = ["command"]
 )
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @database_option
-def command(directory: Path, database: str | None) -> None:
+@releases_option
+def command(directory: Path, database: str | None, releases: str | None) -> None:
     """Publish what is due in DIR, the directory of `psgraph serve DIR --workers 0`.
 
     Any number of workers can run, on one machine or on several that share DIR. Each stream is
@@ -44,7 +45,7 @@ def command(directory: Path, database: str | None) -> None:
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
-    service = Service(Settings(directory, part="worker", database=database))
+    service = Service(Settings(directory, part="worker", database=database, releases=releases))
     try:
         service.start()
         log("started", worker=service.team.name)

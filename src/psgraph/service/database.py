@@ -87,7 +87,15 @@ CREATE TABLE work (
 CREATE INDEX queue_open ON queue (stream, state) WHERE state != 'released';
 """
 
-MIGRATIONS: tuple[str, ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5)
+# How many releases of each stream are at the address that they are copied to.
+_VERSION_6 = """
+CREATE TABLE copies (stream TEXT PRIMARY KEY, released INTEGER NOT NULL) STRICT;
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    *(_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5),
+    _VERSION_6,
+)
 """The scripts that bring a SQLite database from version i to version i + 1."""
 
 

@@ -81,7 +81,7 @@ def _pack(stream: Stream, format: str, to: Path) -> None:
     folder = to.with_suffix(".folder")
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        export_releases(stream.out, folder, format=format)
+        export_releases(stream.all_files(), folder, format=format)
         with zipfile.ZipFile(to, "w", zipfile.ZIP_STORED) as archive:
             for file in sorted(folder.rglob("*")):
                 if file.is_file():
@@ -102,4 +102,4 @@ def _draw(stream: Stream, to: Path) -> None:
         ) from None
     from psgraph.reports.public import public_page
 
-    to.write_text(public_page(stream.out, verify(stream.out)).html(), encoding="utf-8")
+    to.write_text(public_page(stream.all_files(), verify(stream.out)).html(), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ANYONE", "PERMISSIONS", "Action", "Identity", "RoleName"]
+__all__ = ["ANYONE", "PERMISSIONS", "READING", "Action", "Identity", "RoleName"]
 
 RoleName = Literal["curator", "analyst", "auditor", "administrator", "public"]
 Action = Literal[
@@ -35,6 +35,9 @@ PERMISSIONS: dict[Action, frozenset[RoleName]] = {
 }
 """Which roles may take which action; the only such table."""
 
+READING: frozenset[Action] = frozenset({"list", "certificates", "download", "plan", "oversee"})
+"""Actions of a process that only shows releases."""
+
 UNLIMITED_ONLY: frozenset[Action] = frozenset({"create", "tokens"})
 """Actions on the whole service, not allowed to a token that is limited to some streams."""
 
@@ -49,11 +52,14 @@ class Identity:
         The public id of the token; None for the public.
     streams
         The streams the token is limited to; None if it is not.
+    reads_only
+        Whether it calls a process that only shows releases.
     """
 
     token: str | None
     role: RoleName
     streams: frozenset[str] | None = None
+    reads_only: bool = False
 
     def may(self, action: Action) -> bool:
         """Whether the role, and the limits of the token, allow an action at all.
@@ -63,6 +69,8 @@ class Identity:
         >>> Identity("a", "curator", frozenset({"calls"})).may("create")
         False
         """
+        if self.reads_only and action not in READING:
+            return False
         if action in UNLIMITED_ONLY and self.streams is not None:
             return False
         return self.role in PERMISSIONS[action]

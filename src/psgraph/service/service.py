@@ -21,6 +21,7 @@ from psgraph.errors import InvalidArgument, LedgerBusy
 from psgraph.service import clock
 from psgraph.service.audit_log import SERVICE, AuditLog
 from psgraph.service.authentication import Gate, Sessions
+from psgraph.service.copies import Copies, address_of
 from psgraph.service.database import Database, SqliteDatabase
 from psgraph.service.inbox import Marks, Queue
 from psgraph.service.middleware import RequestCounts
@@ -90,7 +91,8 @@ class Service:
                 self.database = _opened(settings)
                 if new_key:
                     Marks.replace_key(directory / "key", self.database)
-                self.marks = Marks(directory / "key", self.database)
+                if not settings.reads_only:
+                    self.marks = Marks(directory / "key", self.database)
             if not shared:  # what processes of an earlier team left
                 for table in ("work", "workers"):
                     self.database.write(f"DELETE FROM {table}")
@@ -99,11 +101,20 @@ class Service:
             raise
         self.team = Team(self.database) if shared else Alone()
         self.audit = AuditLog(self.database)
-        self.tokens = Tokens(self.database, self.audit, shared=shared)
+        self.tokens = Tokens(
+            self.database, self.audit, shared=shared, reads_only=settings.reads_only
+        )
         self.sessions = Sessions(settings.session_minutes, self.database, shared=shared)
         self.gate = Gate(settings, self.tokens, self.sessions)
         self.queue = Queue(self.database)
-        self.streams = Streams(directory, self.database, self.audit, self.team)
+        address = None if settings.releases is None else address_of(settings.releases)
+        shown = address if settings.reads_only else None
+        self.streams = Streams(directory, self.database, self.audit, self.team, copies=shown)
+        self.copies = (
+            Copies(self.streams, address, self.database)
+            if address is not None and settings.publishes
+            else None
+        )
         self.counts = RequestCounts()
         self.drawing = SlowWork(threads=1)  # matplotlib is not thread-safe
         self.checking = SlowWork(threads=2)
@@ -129,7 +140,7 @@ class Service:
         """Whether requests are answered and the worker runs, and whether there are problems."""
         if self._stopping:
             return "stopping"
-        if not self._started or (self.settings.part != "web" and not self.worker.is_alive()):
+        if not self._started or (self.settings.publishes and not self.worker.is_alive()):
             return "starting"
         return "degraded" if self.problems() else "ok"
 
@@ -142,8 +153,10 @@ class Service:
                 f"{abs(jump):,.0f} seconds. Releases continue by the time before that. Correct the "
                 "clock; if it is right now, restart the service."
             )
-        if problem := self.team.problem():
+        if problem := self.team.problem(needs_worker=not self.settings.reads_only):
             found.append(problem)
+        if self.copies is not None and self.copies.problem is not None:
+            found.append(self.copies.problem)
         free = shutil.disk_usage(self.settings.directory).free
         if free < LEAST_FREE:
             found.append(
@@ -178,8 +191,10 @@ class Service:
     def start(self) -> None:
         """Start the worker, and look for what other processes do."""
         self.team.start(self.look, works=self.settings.part == "worker")
-        if self.settings.part != "web":
+        if self.settings.publishes:
             self.worker.start()
+        if self.copies is not None:
+            self.copies.start()
         self._started = True
 
     def write_down(self) -> None:
@@ -202,6 +217,8 @@ class Service:
         """Stop after the timestamp in progress, and close all files."""
         self._stopping = True
         self.worker.stop()
+        if self.copies is not None:
+            self.copies.stop()
         with suppress(Exception):
             self.tokens.write_down()
         self.team.stop()

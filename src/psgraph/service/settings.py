@@ -79,6 +79,8 @@ class Settings:
         What this process does: all, or one part of a service that several processes run.
     database
         The address of a PostgreSQL database; by default the database is a file in `directory`.
+    releases
+        An address that fsspec knows. Workers copy releases there, and readers show them from there.
     """
 
     directory: Path
@@ -91,8 +93,9 @@ class Settings:
     hostnames: tuple[str, ...] = ()
     session_minutes: float = 60.0
     limits: Limits = Limits()
-    part: Literal["all", "web", "worker"] = "all"
+    part: Literal["all", "web", "worker", "reader"] = "all"
     database: str | None = field(default=None, repr=False)  # may contain a password
+    releases: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
@@ -117,8 +120,23 @@ class Settings:
                 "the address of the database is not one of PostgreSQL\n"
                 "Give one such as postgresql://user@host/name."
             )
+        if self.reads_only and (self.database is None or self.releases is None):
+            raise InvalidArgument(
+                "a process that only shows releases needs a database and an address to read from\n"
+                "Give --database and --releases."
+            )
         if self.session_minutes <= 0:
             raise InvalidArgument("session_minutes must be greater than 0")
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether this process only shows releases, and has no private data."""
+        return self.part == "reader"
+
+    @property
+    def publishes(self) -> bool:
+        """Whether this process publishes."""
+        return self.part in ("all", "worker")
 
     @property
     def encrypted(self) -> bool:

@@ -12,23 +12,17 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from psgraph._runtime.durable import make_directory
 from psgraph.errors import (
     InvalidArgument,
     KindMismatch,
-    LedgerError,
     PsgraphError,
     TermsChanged,
-    exact_decimal,
 )
-from psgraph.graph import Roster
-from psgraph.graph.kind import UNDIRECTED, find_kind
+from psgraph.graph.kind import find_kind
 from psgraph.methods.base import Caveat
 from psgraph.methods.registry import build_method, check_kind
 from psgraph.privacy.guarantee import WEventPrivacy
-from psgraph.privacy.unit import Owner
 from psgraph.publication.certificate import Certificate
 from psgraph.publication.ledger import Ledger
 from psgraph.publication.locations import ledger_at, releases_of
@@ -38,6 +32,7 @@ from psgraph.publication.releases import Releases
 from psgraph.publication.terms import Promise, refuse_without_promise
 from psgraph.service.audit_log import SERVICE, AuditLog
 from psgraph.service.clock import now_text
+from psgraph.service.copies import CopiedReleases
 from psgraph.service.database import Database, OpenDatabases
 from psgraph.service.inbox import Inbox
 from psgraph.service.permissions import Identity
@@ -46,6 +41,14 @@ from psgraph.service.rosters import StoredRoster, StoredSides
 from psgraph.service.schedule import Schedule
 from psgraph.service.schemas import Activity, NewStream, StreamChange
 from psgraph.service.team import Alone, StreamLock
+from psgraph.service.terms import (
+    guarantee_of,
+    latest_roster,
+    promise_of,
+    resolved,
+    terms_of_ledger,
+)
+from psgraph.stores.part_files import Address
 from psgraph.streams.time_source import TimeSource
 
 __all__ = ["RELEASES", "Stream", "Streams"]
@@ -56,7 +59,6 @@ _ACTIONS = {
     "paused": "pause stream",
     "archived": "archive stream",
 }
-_PERIODS_AHEAD = 100  # the calendar must reach this far
 
 
 class Stream:
@@ -86,6 +88,8 @@ class Stream:
         Timestamps below this one take no more data, as far as this process knows.
     activity
         "active"; "paused": nothing is published; "archived": nothing is accepted either.
+    copied
+        Whether this process only has its releases, from an address that others copy them to.
     damaged
         Whether a file of the stream can't be read; it is not published until the next start.
     catches_up
@@ -104,6 +108,7 @@ class Stream:
         created: str,
         adopted: bool,
         shared: bool,
+        copies: Address | None = None,
         title: str | None = None,
         activity: Activity = "active",
     ) -> None:
@@ -112,7 +117,10 @@ class Stream:
         self.activity, self._title = activity, title
         self.lock = StreamLock(home / "lock" if shared else None)
         self._tick: tuple[int, float] | None = None
-        self.releases = Releases(ReleaseDirectory(out))
+        self.copied = copies is not None
+        self.releases = (
+            Releases(ReleaseDirectory(out)) if copies is None else CopiedReleases(out, copies)
+        )
         self.kind = find_kind(terms.kind, terms.weights)
         self.roster: StoredRoster | StoredSides = (
             StoredSides(home) if self.kind.two_sided else StoredRoster(home / "roster.parquet")
@@ -128,6 +136,8 @@ class Stream:
 
     def _read_ledger(self) -> tuple[int, Promise]:
         """Return how many timestamps are sealed, released or not, and the promise."""
+        if self.copied:
+            return 0, promise_of(self.terms)
         try:
             with Ledger(ledger_at(self.out), writing=False) as ledger:
                 return ledger.sealed, Promise.under(ledger.terms)
@@ -135,6 +145,12 @@ class Stream:
             self.block("The ledger", error)
             unknown = Caveat(None, "its ledger can't be read.")
             return len(self.known_releases()), Promise(self.guarantee, unknown)
+
+    def all_files(self) -> Path:
+        """Return the directory, with the files of all releases."""
+        if isinstance(self.releases, CopiedReleases):
+            self.releases.complete()
+        return self.out
 
     def known_releases(self) -> tuple[Certificate, ...]:
         """Return the certificates of all releases; without those behind a damaged one."""
@@ -186,7 +202,7 @@ class Stream:
 
     @property
     def guarantee(self) -> WEventPrivacy:
-        return _guarantee(self.terms)
+        return guarantee_of(self.terms)
 
     @cached_property
     def schedule(self) -> Schedule | None:
@@ -210,8 +226,15 @@ class Streams:
     """All streams of a service."""
 
     def __init__(
-        self, directory: Path, database: Database, audit: AuditLog, team: Alone | None = None
+        self,
+        directory: Path,
+        database: Database,
+        audit: AuditLog,
+        team: Alone | None = None,
+        *,
+        copies: Address | None = None,
     ) -> None:
+        self._copies = copies
         self._directory, self._database, self._audit = directory, database, audit
         self._team = Alone() if team is None else team
         self._lock = threading.Lock()
@@ -231,6 +254,12 @@ class Streams:
             if new:
                 self._streams = {**known, **{each.name: each for each in new}}
         self._team.look_at(self._streams)
+        if self._copies is not None:
+            for name, released in self._database.rows("SELECT stream, released FROM copies"):
+                if name in self._streams:
+                    releases = self._streams[name].releases
+                    assert isinstance(releases, CopiedReleases)
+                    releases.announced = released
 
     def _opened(self, name: str) -> Stream:
         row = self._database.row(
@@ -239,14 +268,19 @@ class Streams:
         )
         assert row is not None  # streams are never removed
         terms, out, created, adopted, title, activity = row
+        if self._copies is not None:
+            make_directory(self.home(name), mode=0o700)
         stream = Stream(
             NewStream.model_validate_json(terms),
             self.home(name),
-            Path(out) if adopted else self.home(name) / RELEASES,  # also if it was moved
+            Path(out)
+            if adopted and self._copies is None
+            else self.home(name) / RELEASES,  # also if it was moved
             self._databases,
             created=created,
             adopted=bool(adopted),
             shared=self._team.shared,
+            copies=None if self._copies is None else self._copies / name,
             title=title,
             activity=activity,
         )
@@ -292,8 +326,8 @@ class Streams:
 
     def create(self, new: NewStream, by: Identity) -> Stream:
         """Create a stream and its ledger, which fixes the guarantee."""
-        terms = _resolved(new)
-        guarantee, kind = _guarantee(terms), find_kind(terms.kind, terms.weights)
+        terms = resolved(new)
+        guarantee, kind = guarantee_of(terms), find_kind(terms.kind, terms.weights)
         method = build_method(terms.method, terms.parameters, guarantee)
         try:
             check_kind(method, kind)
@@ -330,7 +364,7 @@ class Streams:
         Publisher.resume(path).close()  # finishes a release that was interrupted
         with Ledger(path, writing=False) as ledger:
             directory = releases_of(path, ledger.terms.out)
-            terms, roster = _terms_of(name, ledger), _latest_roster(ledger)
+            terms, roster = terms_of_ledger(name, ledger), latest_roster(ledger)
         if directory is None:
             raise InvalidArgument(
                 f"the stream of {path} is not written to a directory\n"
@@ -397,85 +431,6 @@ class Streams:
         stream = self._opened(terms.name)
         self._streams = {**self._streams, terms.name: stream}
         return stream
-
-
-def _resolved(new: NewStream) -> NewStream:
-    """Check the terms that depend on each other, and fix the first period."""
-    if new.period is None:
-        unused = [
-            name
-            for name, given in (
-                ("first_period", new.first_period is not None),
-                ("timezone", new.timezone is not None),
-                ("delay_seconds", new.delay_seconds > 0),
-                ("missing", new.missing != "wait"),
-            )
-            if given
-        ]
-        if unused or new.source == "events":
-            what = unused[0] if unused else "source 'events'"
-            raise Refusal(422, "invalid", f"{what} needs a period.", "Give a period such as 1d.")
-        return new
-    try:
-        schedule = Schedule.starting(new.period, new.timezone, new.first_period)
-        schedule.due(_PERIODS_AHEAD)
-    except PsgraphError as error:
-        message, _, remedy = str(error).partition("\n")
-        raise Refusal(422, "invalid", message, remedy) from None
-    if (new.source == "events" or new.missing == "empty") and schedule.current() > 0:
-        raise Refusal(
-            422,
-            "invalid",
-            "The first period is already over, so nothing could be posted for it.",
-            "Give a moment in the current period, or leave first_period out.",
-        )
-    return new.model_copy(update={"first_period": schedule.time(0)})
-
-
-def _guarantee(terms: NewStream) -> WEventPrivacy:
-    """The guarantee of a stream, in the words for its kind of graphs."""
-    kind = find_kind(terms.kind, terms.weights)
-    guarantee = WEventPrivacy(terms.epsilon, terms.window)
-    return guarantee.on(directed=kind.directed, weighted=kind.weighted, flows=kind.flows)
-
-
-def _terms_of(name: str, ledger: Ledger) -> NewStream:
-    """Return the terms of a stream to adopt."""
-    terms, nodes = ledger.terms, ledger.declared_nodes()
-    kind = terms.kind or UNDIRECTED
-    if isinstance(terms.guarantee.unit, Owner) or kind.flows:
-        raise InvalidArgument(
-            "the service does not take rows with owners or flows yet\n"
-            "Publish this stream with psgraph publish or psgraph watch.",
-            code="owner",
-        )
-    try:
-        return NewStream(
-            name=name,
-            epsilon=exact_decimal(terms.guarantee.epsilon),
-            window=terms.guarantee.window,
-            method=terms.method,
-            parameters={key: str(value) for key, value in terms.parameters.items()},
-            roster="edges" if nodes is not None and nodes.declared == "edges" else "list",
-            labels=",".join(nodes.labels) if nodes is not None and nodes.labels else None,
-            kind=kind.name,  # type: ignore[arg-type]
-            weights=kind.largest_weight,
-            seed=terms.seed,
-        )
-    except ValidationError:
-        raise InvalidArgument(
-            f"{name!r} is not a valid name for a stream\n"
-            "Use lower-case letters, digits, - and _, at most 63 in all."
-        ) from None
-
-
-def _latest_roster(ledger: Ledger) -> Roster | None:
-    if not ledger.sealed:
-        return None
-    roster = ledger.roster(ledger.seal_of(ledger.sealed - 1).roster)
-    if roster is None:
-        raise LedgerError(f"a roster is missing in {ledger.path}")
-    return roster
 
 
 def _taken() -> Refusal:

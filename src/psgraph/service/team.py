@@ -60,8 +60,9 @@ class Alone:
         """Return since when someone publishes: ticks that passed before are due later."""
         return self._started
 
-    def problem(self) -> str | None:
+    def problem(self, *, needs_worker: bool = True) -> str | None:
         """Return what is wrong with the other processes."""
+        del needs_worker
         return None
 
     def start(self, look: Callable[[], None], *, works: bool) -> None:
@@ -191,11 +192,11 @@ class Team(Alone):
         """Return since when there was always a worker; now if there is none."""
         return clock.now() if self._publishing is None else self._publishing
 
-    def problem(self) -> str | None:
+    def problem(self, *, needs_worker: bool = True) -> str | None:
         """Return that no one publishes, or that the database is away."""
         if not self._reachable:
             return "The database can't be reached. Nothing can be accepted or released meanwhile."
-        if self._publishing is None:
+        if needs_worker and self._publishing is None:
             return "No worker is running, so nothing is released. Start psgraph worker."
         return None
 

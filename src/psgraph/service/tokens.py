@@ -41,8 +41,11 @@ _DUMMY = _HASHER.hash("no token has this secret")
 class Tokens:
     """The tokens of a service."""
 
-    def __init__(self, database: Database, audit: AuditLog, *, shared: bool = False) -> None:
+    def __init__(
+        self, database: Database, audit: AuditLog, *, shared: bool = False, reads_only: bool = False
+    ) -> None:
         self._database, self._audit = database, audit
+        self._reads_only = reads_only
         self._shared = shared  # with other processes
         self._checked: dict[bytes, str] = {}  # SHA-256 of a token → its id
         self._changing = threading.Lock()
@@ -213,7 +216,8 @@ class Tokens:
         if view.used != today and self._used.get(identifier) != today:
             self._used[identifier] = today
         streams = None if view.streams is None else frozenset(view.streams)
-        return Identity(identifier, cast(RoleName, view.role), streams)
+        role = cast(RoleName, view.role)
+        return Identity(identifier, role, streams, reads_only=self._reads_only)
 
     @staticmethod
     def _works(view: TokenView) -> bool:

@@ -53,6 +53,8 @@ def stream_view(service: Service, stream: Stream, caller: Identity = ANYONE) -> 
         nodes: int | None = latest.nodes
     else:
         nodes = None if roster is None else len(roster)
+        if stream.copied and latest is not None:
+            nodes = latest.nodes
     return StreamView(
         **terms.model_dump(exclude={"seed", "parameters", "epsilon", "window", "title"}),
         title=stream.title,
@@ -99,7 +101,7 @@ def _health(
     entry = service.queue.find(stream.name, following)
     if entry is not None and entry.state == "refused":
         return "blocked", entry.reason
-    if stream.terms.roster == "list" and stream.roster.now is None:
+    if stream.terms.roster == "list" and stream.roster.now is None and not stream.copied:
         return "waiting", "The stream has no node list yet."
     waits = stream.terms.source == "snapshots" and stream.terms.missing == "wait"
     if waits and entry is None and service.worker.due(stream, following):
@@ -213,7 +215,7 @@ async def verification_of(service: Service, stream: Stream, by: Identity) -> Ver
 
 def _verified(service: Service, stream: Stream, by: Identity) -> VerificationView:
     try:
-        found = verify(stream.out)
+        found = verify(stream.all_files())
     except VerificationFailed as error:
         problems = [_without_paths(problem, stream) for problem in error.problems[:20]]
         result = VerificationView(ok=False, problems=problems or ["The check failed."])

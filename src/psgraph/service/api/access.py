@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 from fastapi import Depends, Path, Request, Response
 from fastapi.routing import APIRoute
 
-from psgraph.service.permissions import PERMISSIONS, Action, Identity
+from psgraph.service.permissions import PERMISSIONS, READING, Action, Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import NAME_PATTERN, Problem
 from psgraph.service.service import Service
@@ -22,6 +22,7 @@ __all__ = [
     "Timestamp",
     "allowed",
     "link_next",
+    "read_only",
     "service_of",
 ]
 
@@ -100,6 +101,8 @@ def _refuse_others(identity: Identity, action: Action) -> None:
             "Send the header Authorization: Bearer TOKEN.",
             {"WWW-Authenticate": "Bearer"},
         )
+    if identity.reads_only and action not in READING:
+        raise read_only()
     if identity.role in PERMISSIONS[action]:
         raise Refusal(
             403,
@@ -112,6 +115,16 @@ def _refuse_others(identity: Identity, action: Action) -> None:
         "forbidden",
         f"A token with the role {identity.role} can't do this.",
         f"Use a token with the role {' or '.join(sorted(PERMISSIONS[action] - {'public'}))}.",
+    )
+
+
+def read_only() -> Refusal:
+    """Return the refusal of a process that only shows releases."""
+    return Refusal(
+        403,
+        "read_only",
+        "This part of the service only shows releases.",
+        "Use the address of the service itself.",
     )
 
 

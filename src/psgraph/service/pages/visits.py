@@ -16,10 +16,10 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from psgraph.errors import PsgraphError
-from psgraph.service.api.access import service_of
+from psgraph.service.api.access import read_only, service_of
 from psgraph.service.authentication import Session
 from psgraph.service.pages.templates import error_page
-from psgraph.service.permissions import ANYONE, PERMISSIONS, Action, Identity
+from psgraph.service.permissions import ANYONE, PERMISSIONS, READING, Action, Identity
 from psgraph.service.problems import Refusal, as_refusal, internal, log
 
 __all__ = [
@@ -89,6 +89,8 @@ def _admit(action: Action) -> Callable[[Request], Awaitable[None]]:
             return
         if visit.session is None:
             raise _SignInNeeded
+        if visit.identity.reads_only and action not in READING:
+            raise read_only()
         roles = " or ".join(sorted(PERMISSIONS[action] - {"public"}))
         raise Refusal(
             403,
