@@ -260,7 +260,7 @@ def _show(stream: list[Snapshot], shown: Sequence[_Shown], out: Path, *, picture
     print_tables(fitted(columns, rows, width=console.width, optional=("edges",), total=True))
     console.print(
         "↑ higher is better, 100 at best.  ↓ lower is better, 0 at best.  All in %, divergence in "
-        f"nats.  {CURATOR_ONLY}",
+        f"nats.  One run is one draw of the noise.  {CURATOR_ONLY}",
         style="dim",
     )
     source = f"{out / 'edges.parquet'} --roster {out / 'nodes.csv'}"

@@ -114,10 +114,11 @@ class BadRows:
 
         def report(place: str, problem: str, content: str) -> None:
             if len(self.rows) - before >= MOST_BAD:
+                first = self.rows[before]
                 raise DataError(
-                    f"{table.name}: more than {MOST_BAD:,} rows can't be read\n"
-                    "It may be another kind of table. Check which columns are read (--columns) "
-                    "and how (--ids)."
+                    f"{first.file}, {first.place}: {first.problem}\n"
+                    f"More than {MOST_BAD:,} rows can't be used. Unless they can be left out of the "
+                    "input, check which columns are read (--columns) and how (--ids)."
                 )
             self.rows.append(_Row(table.name, place, problem, content))
 
