@@ -32,7 +32,8 @@ def test_an_unexpected_exception_tells_its_type_only(odd, tmp_path: Path) -> Non
     command, environment = odd
     failed = psgraph(*command, env={**environment, "ODD": "crash"})
     assert failed.code == 1
-    assert "error: internal error (RuntimeError)" in failed.err  # a slow machine says before what it waits for
+    # A slow machine says before what it waits for.
+    assert "error: internal error (RuntimeError)" in failed.err
     assert "Published" not in failed.err
     assert SECRET not in failed.text
     assert "Traceback" not in failed.text

@@ -117,8 +117,8 @@ class BadRows:
                 first = self.rows[before]
                 raise DataError(
                     f"{first.file}, {first.place}: {first.problem}\n"
-                    f"More than {MOST_BAD:,} rows can't be used. Unless they can be left out of the "
-                    "input, check which columns are read (--columns) and how (--ids)."
+                    f"More than {MOST_BAD:,} rows can't be used. Leave them out of the input, or "
+                    "check which columns are read (--columns) and how (--ids)."
                 )
             self.rows.append(_Row(table.name, place, problem, content))
 
