@@ -28,6 +28,7 @@ __all__ = [
     "peak_bytes",
     "phase",
     "restart_peak",
+    "return_freed_memory",
     "scratch_directory",
     "scratch_place",
     "stopwatch",
@@ -89,6 +90,24 @@ def keep_freed_memory() -> bool:
     except (AttributeError, OSError):
         return False
     return bool(tell(_MMAP_MAX, 0)) and bool(tell(_TRIM_THRESHOLD, -1))
+
+
+def return_freed_memory() -> bool:
+    """Give memory that was freed back to the system, after `keep_freed_memory`.
+
+    For the few moments at which much is freed at once and the work that follows needs other
+    sizes. False where there is no glibc.
+
+    >>> return_freed_memory() in (True, False)
+    True
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError):
+        return False
+    return bool(trim(0))
 
 
 def peak_bytes() -> int:

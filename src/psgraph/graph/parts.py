@@ -137,7 +137,7 @@ class EdgeParts(Protocol):
         ...
 
     def let_go(self) -> None:
-        """Free memory that holds parts that can be read again."""
+        """Free memory that holds parts that can be read again, and keep no more of them."""
         ...
 
 

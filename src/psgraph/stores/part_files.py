@@ -197,11 +197,11 @@ class Kept:
     def __reduce__(self) -> tuple[type[Kept], tuple[int]]:
         return Kept, (self.most_bytes,)
 
-    def clear(self) -> None:
-        """Keep nothing of what was read so far."""
+    def stop(self) -> None:
+        """Keep nothing of what was read so far, nor of what will be."""
         with self._lock:
             self._parts.clear()
-            self._left = self.most_bytes
+            self._left = 0
 
     def get(self, name: str, read: Callable[[], Pairs]) -> Pairs:
         """Return a part, reading it if it is not kept."""
@@ -264,7 +264,8 @@ class StoredParts:
         return self._whole
 
     def let_go(self) -> None:
-        self.kept.clear()
+        self.kept.stop()
+        vars(self).pop("_whole", None)
         pa.default_memory_pool().release_unused()  # it would keep the memory for Arrow
 
     @cached_property

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, Positions, Words
-from psgraph._runtime.jit import kernel
+from psgraph._runtime.jit import kernel, lean_kernel
 from psgraph.engines.runner import Job, Runner
 from psgraph.graph import Roster, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.graph.parts import Pairs, Read
 from psgraph.methods.plus.common_parts import moved
 from psgraph.methods.plus.spans import cut, store_parts
-from psgraph.methods.plus.ties import pair_ranks
+from psgraph.methods.plus.ties import pair_rank
 
 __all__ = ["add_degrees", "kept_parts"]
 
@@ -70,8 +70,9 @@ def kept_parts(
     reads = old.edges()
     (before,) = runner.sum(Job(_add_moved, reads, (where,)), sizes=(nodes,))
     tight = (before > degrees) | (labels >= groups)
+    del before
     limit = min(int(OFFERED * share * RANKS), RANKS)
-    known = where, numbers, labels, tight, limit
+    known = where, _words(numbers, labels, tight), limit
     scanned = list(runner.map(Job(_scan, reads, (*known, groups))))
     last_bins, accepted = _choose(
         scanned, degrees, labels, quotas, groups, round(share * old.edge_count)
@@ -162,54 +163,73 @@ def _count_ends(u: Positions, v: Positions, degrees: Integers) -> None:
         degrees[v[edge]] += 1
 
 
+# All that an edge needs to know of a node is in one word: reading it is what takes the time.
+
+
+@kernel
+def _words(numbers: Words, labels: Labels, tight: NDArray[np.bool_]) -> Words:
+    """48 bits of the number of every node, its label, and whether it is tight."""
+    words = np.empty(numbers.size, dtype=np.uint64)
+    for node in range(numbers.size):
+        words[node] = (
+            numbers[node] >> np.uint64(4) << np.uint64(16)
+            | np.uint64(labels[node]) << np.uint64(1)
+            | np.uint64(tight[node])
+        )
+    return words
+
+
+@lean_kernel
+def _bin(x: np.uint64, y: np.uint64, limit: int) -> int:
+    """The bin of the rank of a pair; those beyond the limit have none and get `BINS`."""
+    rank = np.int64(pair_rank(x >> np.uint64(16), y >> np.uint64(16)))
+    return min(rank * BINS // limit, BINS)  # type: ignore[return-value]
+
+
+@lean_kernel
+def _is_tight(x: np.uint64, y: np.uint64) -> bool:
+    """Whether one end could refuse an edge."""
+    return (x | y) & np.uint64(1) == np.uint64(1)  # type: ignore[no-any-return]
+
+
+@lean_kernel
+def _label(word: np.uint64) -> int:
+    return np.int64(word & np.uint64(0xFFFF)) >> 1  # type: ignore[return-value]
+
+
 def _scan(
-    read: Read,
-    where: Positions | None,
-    numbers: Words,
-    labels: Labels,
-    tight: NDArray[np.bool_],
-    limit: int,
-    groups: int,
+    read: Read, where: Positions | None, words: Words, limit: int, groups: int
 ) -> _Scanned:
     u, v = moved(read(), where)
-    bins = _bins(pair_ranks(u, v, numbers), limit)
-    return _Scanned(*_scanned(u, v, bins, labels, tight, groups))
-
-
-def _bins(ranks: Integers, limit: int) -> Positions:
-    """The bin of every rank; those beyond the limit have none and get `BINS`."""
-    return np.minimum(ranks * BINS // limit, BINS).astype(np.int32)
+    return _Scanned(*_scanned(u, v, words, limit, groups))
 
 
 @kernel
 def _scanned(
-    u: Positions,
-    v: Positions,
-    bins: Positions,
-    labels: Labels,
-    tight: NDArray[np.bool_],
-    groups: int,
+    u: Positions, v: Positions, words: Words, limit: int, groups: int
 ) -> tuple[Integers, Positions, Positions, Integers]:
     counts = np.zeros((groups, groups, BINS), dtype=np.int64)
     begins = np.zeros(BINS + 1, dtype=np.int64)
+    bins = np.full(u.size, BINS, dtype=np.int16)  # of the edges to look at
     for edge in range(u.size):
-        x, y = u[edge], v[edge]
-        if bins[edge] == BINS:
+        x, y = words[u[edge]], words[v[edge]]
+        at = _bin(x, y, limit)
+        if at == BINS:
             continue
-        if tight[x] or tight[y]:
-            begins[bins[edge] + 1] += 1
+        if _is_tight(x, y):
+            bins[edge] = at
+            begins[at + 1] += 1
         else:
-            a, b = min(labels[x], labels[y]), max(labels[x], labels[y])
-            counts[a, b, bins[edge]] += 1
+            a, b = _label(x), _label(y)
+            counts[min(a, b), max(a, b), at] += 1
     for at in range(BINS):
         begins[at + 1] += begins[at]
     free = begins[:-1].copy()
     some_u, some_v = np.empty(begins[BINS], np.int32), np.empty(begins[BINS], np.int32)
     for edge in range(u.size):
-        x, y = u[edge], v[edge]
-        if bins[edge] < BINS and (tight[x] or tight[y]):
+        if bins[edge] < BINS:
             at = free[bins[edge]]
-            some_u[at], some_v[at] = x, y
+            some_u[at], some_v[at] = u[edge], v[edge]
             free[bins[edge]] += 1
     return counts, some_u, some_v, begins
 
@@ -217,17 +237,13 @@ def _scanned(
 def _filter(
     item: tuple[Read, NDArray[np.bool_]],
     where: Positions | None,
-    numbers: Words,
-    labels: Labels,
-    tight: NDArray[np.bool_],
+    words: Words,
     limit: int,
     last_bins: Integers,
 ) -> Pairs:
     read, accepted = item
     u, v = moved(read(), where)
-    bins = _bins(pair_ranks(u, v, numbers), limit)
-    keep = _kept(u, v, bins, labels, tight, last_bins, accepted)
-    return Pairs(u[keep], v[keep])
+    return Pairs(*_kept(u, v, words, limit, last_bins, accepted))
 
 
 def _filtered_keys(*arguments: object) -> Integers:
@@ -238,27 +254,33 @@ def _filtered_keys(*arguments: object) -> Integers:
 def _kept(
     u: Positions,
     v: Positions,
-    bins: Positions,
-    labels: Labels,
-    tight: NDArray[np.bool_],
+    words: Words,
+    limit: int,
     last_bins: Integers,
     accepted: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    keep = np.zeros(u.size, dtype=np.bool_)
-    begins = np.zeros(BINS + 1, dtype=np.int64)  # of the edges that were looked at, by bin
+) -> tuple[Positions, Positions]:
+    bins = np.empty(u.size, dtype=np.int16)  # below 0: an edge that was looked at
+    begins = np.zeros(BINS + 1, dtype=np.int64)  # of those, by bin
     for edge in range(u.size):
-        if bins[edge] < BINS and (tight[u[edge]] or tight[v[edge]]):
-            begins[bins[edge] + 1] += 1
+        x, y = words[u[edge]], words[v[edge]]
+        at = _bin(x, y, limit)
+        bins[edge] = BINS
+        if at < BINS and _is_tight(x, y):
+            bins[edge] = -1 - at
+            begins[at + 1] += 1
+        elif at < BINS:
+            a, b = _label(x), _label(y)
+            bins[edge] = 0 if at < last_bins[min(a, b), max(a, b)] else BINS
     for at in range(BINS):
         begins[at + 1] += begins[at]
+    found = 0
+    kept_u, kept_v = np.empty(u.size, dtype=np.int32), np.empty(u.size, dtype=np.int32)
     for edge in range(u.size):
-        x, y = u[edge], v[edge]
-        if bins[edge] == BINS:
-            continue
-        if tight[x] or tight[y]:
-            keep[edge] = accepted[begins[bins[edge]]]
-            begins[bins[edge]] += 1
-        else:
-            a, b = min(labels[x], labels[y]), max(labels[x], labels[y])
-            keep[edge] = bins[edge] < last_bins[a, b]
-    return keep
+        keep = bins[edge] == 0
+        if bins[edge] < 0:
+            at = -1 - bins[edge]
+            keep = accepted[begins[at]]
+            begins[at] += 1
+        kept_u[found], kept_v[found] = u[edge], v[edge]
+        found += int(keep)
+    return kept_u[:found].copy(), kept_v[:found].copy()

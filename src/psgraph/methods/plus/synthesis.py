@@ -49,7 +49,7 @@ __all__ = ["draw", "in_parts", "old_edges", "sided_target", "swapped", "target_o
 
 STRONG = 0.05  # transitivity from which on more work is spent on triangles
 OFFERED = 2  # old edges are offered for each that is kept
-MOST_SWAPPED = 1 << 20  # edges of a graph in parts that is swapped, in memory
+MOST_SWAPPED = 1 << 19  # edges of a graph in parts that is swapped, in memory
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
 
 
