@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from psgraph._runtime.durable import as_path
-from psgraph._runtime.resources import clear_scratch, phase, return_freed_memory
+from psgraph._runtime.resources import clear_scratch, phase
 from psgraph.engines.runner import Runner
 from psgraph.engines.threads import LocalEngine
 from psgraph.errors import OutOfOrder, ReplayConflict
 from psgraph.graph import Kind, Snapshot
 from psgraph.graph.left_out import published_as
-from psgraph.graph.parts import PART_NODES
 from psgraph.methods import DEFAULT_METHOD
 from psgraph.methods.base import Method
 from psgraph.methods.private import Previous
@@ -266,8 +265,6 @@ class Publisher:
         """Whether the noise comes from a secret source."""
         return self._measuring.private
 
-    # ---- publishing ----
-
     def publish_all(
         self,
         stream: Iterable[Snapshot],
@@ -350,6 +347,7 @@ class Publisher:
                 self._earlier.keep(release)
             else:
                 release = self._publish_next(snapshot, source)
+                snapshot.parts.let_go()  # once more, of what drawing has left
             self._cursor = number + 1
             if self.method.reads_previous():
                 self._latest = number, Previous.of(snapshot, release.certificate.charges)
@@ -366,23 +364,14 @@ class Publisher:
         measured = self._unsealed
         with phase("seal"):
             seal = self._seal(measured)
-        self._let_go(snapshot)  # drawing needs the memory
+        snapshot.parts.let_go()  # drawing needs the memory
         self._declared_nodes = measured.snapshot.roster.declaration
         self._stated_times = measured.times or self._stated_times
         recorded = self._accountant.record(measured.spent)
         # No call in between, so that an interrupt finds the timestamp unsealed or unfinished.
         self._accountant, self._state = recorded, measured.state
         self._unsealed, self._unfinished = None, seal
-        del measured
-        release = self._release(seal)
-        self._let_go(snapshot)
-        return release
-
-    def _let_go(self, snapshot: Snapshot) -> None:
-        """Free memory that the next step needs for arrays of other sizes."""
-        snapshot.parts.let_go()
-        if len(snapshot.roster) > PART_NODES:
-            return_freed_memory()
+        return self._release(seal)
 
     def _measure(self, snapshot: Snapshot, times: TimeSource | None) -> Measured:
         before, previous = self._latest or (-1, None)

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from psgraph._runtime.arrays import Integers
 from psgraph._runtime.kernels import rows_of_range
+from psgraph._runtime.resources import return_freed_memory
 from psgraph.errors import DataError, MissingExtra
 from psgraph.graph.formats.columns import as_arrow, as_numpy
 from psgraph.graph.formats.parquet import decode_table, encode_table
@@ -267,6 +268,8 @@ class StoredParts:
         self.kept.stop()
         vars(self).pop("_whole", None)
         pa.default_memory_pool().release_unused()  # it would keep the memory for Arrow
+        if len(self.edge_files) > 1:
+            return_freed_memory()
 
     @cached_property
     def _whole(self) -> Pairs:

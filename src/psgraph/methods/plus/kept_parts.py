@@ -189,7 +189,7 @@ def _bin(x: np.uint64, y: np.uint64, limit: int) -> int:
 @lean_kernel
 def _is_tight(x: np.uint64, y: np.uint64) -> bool:
     """Whether one end could refuse an edge."""
-    return (x | y) & np.uint64(1) == np.uint64(1)  # type: ignore[no-any-return]
+    return (x | y) & np.uint64(1) == np.uint64(1)
 
 
 @lean_kernel
@@ -197,9 +197,7 @@ def _label(word: np.uint64) -> int:
     return np.int64(word & np.uint64(0xFFFF)) >> 1  # type: ignore[return-value]
 
 
-def _scan(
-    read: Read, where: Positions | None, words: Words, limit: int, groups: int
-) -> _Scanned:
+def _scan(read: Read, where: Positions | None, words: Words, limit: int, groups: int) -> _Scanned:
     u, v = moved(read(), where)
     return _Scanned(*_scanned(u, v, words, limit, groups))
 

@@ -242,19 +242,20 @@ def measured_nodes(
     old, drift = nodes.measured, nodes.drift
     if np.count_nonzero(old) <= FEW_KNOWN:
         old = np.zeros(old.size, dtype=bool)
-    means, variances = fresh_mean.copy(), fresh_variance.copy()
+    means, variances = fresh_mean, fresh_variance
     if old.any():
         steps = timestamp - nodes.released
-        x, p, y = (values[old].astype(np.float64) for values in (mean, variance, noisy))
-        fresh = fresh_mean[old], fresh_variance[old], fresh_evidence[old]
+        where = slice(None) if old.all() else old  # a slice copies nothing
+        x, p, y = (values[where].astype(np.float64) for values in (mean, variance, noisy))
+        fresh = fresh_mean[where], fresh_variance[where], fresh_evidence[where]
         if learns:
             drift = drift.learned(x, p, y, noise=noise, steps=steps)
         chance = 0.0
         if resets:
             chance = min(MOST_RESET, max(drift.reset * steps, -math.expm1(-jump)))
-        means[old], variances[old], replaced = filter_degrees(
-            x, p, steps * drift.variance(x), y, scale, chance, *fresh
-        )
+        filtered = filter_degrees(x, p, steps * drift.variance(x), y, scale, chance, *fresh)
+        means[where], variances[where], replaced = filtered
+        del p, y, fresh, filtered
         if learns:
             drift = replace(
                 drift,
