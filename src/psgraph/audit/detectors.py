@@ -43,6 +43,9 @@ class DeliberateBug(Protocol):
         Those that should find it, cheapest first.
     parameters
         Parameters of the method that bring it out.
+    first
+        The pairs that a replay starts with, as in `psgraph.audit.replay.pairs_for`: finds the same,
+        sooner.
     """
 
     @property
@@ -53,6 +56,8 @@ class DeliberateBug(Protocol):
     def detectors(self) -> Sequence[str]: ...
     @property
     def parameters(self) -> Sequence[tuple[str, Any]]: ...
+    @property
+    def first(self) -> str: ...
 
     def applied(self) -> AbstractContextManager[None]:
         """Plant the bug, and take it out again at the end."""
@@ -99,7 +104,7 @@ def _method(bug: DeliberateBug) -> Method[Any, Any]:
 
 def _replay(bug: DeliberateBug) -> str:
     method = _method(bug)
-    pairs = pairs_for(method, PAIRS, thorough=False)
+    pairs = pairs_for(method, PAIRS, thorough=False, first=bug.first)
     return "; ".join(replay_all(method, pairs, most=1, traced=False).divergences)
 
 

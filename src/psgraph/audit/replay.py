@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from psgraph.audit.boundaries import SETTINGS, boundary_pairs
 from psgraph.audit.labelled import LABELLED_FIRST, labelled_streams
@@ -184,31 +184,53 @@ def tried(trial: Trial, reach: Reach, *, traced: bool = True) -> tuple[float, st
     return float(loss / pair.guarantee.epsilon), "", ""
 
 
-def pairs_for(method: Method[Any, Any], pairs: int, *, thorough: bool) -> Iterator[Neighbours]:
+def pairs_for(
+    method: Method[Any, Any], pairs: int, *, thorough: bool, first: str = ""
+) -> Iterator[Neighbours]:
     """Every kind of pair that a method is replayed on, in turn.
 
     Neighbours that attain a sensitivity, pairs on rare paths, unrelated streams, random neighbours
     and pairs at the boundaries of the method's decisions; pairs with public labels if it uses them;
     and of kinds other than undirected graphs without weights a quarter as many: what they share
     with these is not tried again.
+
+    Parameters
+    ----------
+    first
+        The pairs to start with, instead of with all in turn: those that differ in the rows of
+        "owners", those with "labels", those of other "kinds" of graphs.
     """
-    turns: dict[Iterator[Neighbours], int] = {}
+    turns = _turns(method, pairs, thorough=thorough)
+    while turns:
+        ahead = [turn for turn in turns if turn.family == first] or list(turns)
+        for turn in ahead:
+            made = list(islice(turn.pairs, turn.at_once))
+            yield from made
+            if not made:
+                turns.remove(turn)
+
+
+class _Turn(NamedTuple):
+    """Pairs of one family, and how many of them come before the next family's."""
+
+    family: str
+    pairs: Iterator[Neighbours]
+    at_once: int = 1
+
+
+def _turns(method: Method[Any, Any], pairs: int, *, thorough: bool) -> list[_Turn]:
+    turns = []
     for kind in kinds_of(method):
         if kind.flows:
             continue  # these come with owners
         if Owner in method.units:
-            turns[_owned(method, pairs, kind)] = 1
+            turns.append(_Turn("owners", _owned(method, pairs, kind)))
         if kind == UNDIRECTED:
             usual, labelled = _undirected(method, pairs, thorough=thorough)
-            turns |= {usual: _AT_ONCE, labelled: 1}
+            turns += [_Turn("", usual, _AT_ONCE), _Turn("labels", labelled)]
         else:
-            turns[_pairs_of(method, pairs, kind, thorough=thorough)] = 1
-    while turns:
-        for turn, at_once in tuple(turns.items()):
-            made = list(islice(turn, at_once))
-            yield from made
-            if not made:
-                del turns[turn]
+            turns.append(_Turn("kinds", _pairs_of(method, pairs, kind, thorough=thorough)))
+    return turns
 
 
 def _owned(method: Method[Any, Any], pairs: int, kind: Kind) -> Iterator[Neighbours]:
@@ -252,7 +274,7 @@ def _pairs_of(
     method: Method[Any, Any], pairs: int, kind: Kind, *, thorough: bool
 ) -> Iterator[Neighbours]:
     """Pairs of a kind other than undirected graphs without weights."""
-    yield from neighbouring_streams(max(pairs // 4, 16), kind=kind, sizes=SIZES[:2])
+    yield from neighbouring_streams(max(pairs // 4, 8), kind=kind, sizes=SIZES[:2])
     yield from unrelated_streams(max(pairs // 12, 3), kind=kind)
     if thorough:
         yield from hard_streams(kind)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from psgraph_lab.mutants.kernel import KERNEL
 from psgraph_lab.mutants.kinds import KINDS
 from psgraph_lab.mutants.methods import METHODS
-from psgraph_lab.mutants.mutant import Edit, Mutant, PatchFailed, Swap
+from psgraph_lab.mutants.mutant import Edit, Mutant, PatchFailed, Swap, found_first
 from psgraph_lab.mutants.owners import OWNERS
 from psgraph_lab.mutants.plus import PLUS
 from psgraph_lab.mutants.plus_labels import PLUS_LABELS
@@ -23,11 +23,11 @@ __all__ = ["MUTANTS", "OWNERS", "Edit", "Mutant", "PatchFailed", "Swap"]
 MUTANTS = (
     *KERNEL,
     *METHODS,
-    *KINDS,
-    *OWNERS,
+    *found_first("kinds", *KINDS),
+    *found_first("owners", *OWNERS),
     *PLUS,
-    *PLUS_OWNERS,
+    *found_first("owners", *PLUS_OWNERS),
     *PLUS_SCHEDULE,
-    *PLUS_LABELS,
+    *found_first("labels", *PLUS_LABELS),
     *PUBLICATION,
 )

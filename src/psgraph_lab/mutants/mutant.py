@@ -12,11 +12,11 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Edit", "Mutant", "PatchFailed", "Swap", "mutated"]
+__all__ = ["Edit", "Mutant", "PatchFailed", "Swap", "found_first", "mutated"]
 
 
 class PatchFailed(Exception):
@@ -126,6 +126,8 @@ class Mutant:
         Those of `psgraph.audit.detectors` that should find it, cheapest first.
     parameters
         Parameters of the method that bring it out.
+    first
+        The pairs that a replay starts with: of "owners", with "labels", of other "kinds".
     """
 
     name: str
@@ -133,6 +135,7 @@ class Mutant:
     patches: tuple[Swap, ...]
     detectors: tuple[str, ...]
     parameters: tuple[tuple[str, Any], ...] = ()
+    first: str = ""
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -141,3 +144,8 @@ class Mutant:
             for patch in self.patches:
                 stack.enter_context(patch.applied())
             yield
+
+
+def found_first(family: str, *mutants: Mutant) -> tuple[Mutant, ...]:
+    """Mutants that a replay of one family of pairs finds soonest."""
+    return tuple(replace(mutant, first=family) for mutant in mutants)
