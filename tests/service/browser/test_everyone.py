@@ -20,6 +20,7 @@ PATHS = (
     "/new",
     "/tokens",
     "/audit",
+    "/api",
     "/no/such/page",
     "/streams/published",
     "/streams/published/releases/1",

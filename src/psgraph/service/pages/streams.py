@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from math import exp
 from typing import Annotated, Any, Literal
@@ -147,8 +148,10 @@ async def show_stream(
     context: dict[str, Any] = {}
     if certificates:
         last = certificates[-1]
-        charts = await _or_later(chart_sections(service, stream, caller))
-        change = await change_words(service, stream, last.timestamp, caller)
+        charts, change = await asyncio.gather(
+            _or_later(chart_sections(service, stream, caller)),
+            change_words(service, stream, last.timestamp, caller),
+        )
         context = {
             "latest": release_view(last),
             "change": change,
@@ -163,6 +166,10 @@ async def show_stream(
         older=start,
         **context,
     )
+
+
+async def _nothing() -> Markup:
+    return Markup("")
 
 
 async def _or_later(drawing: Awaitable[Markup]) -> Markup:
@@ -184,6 +191,13 @@ async def show_release(
     """Show a release: its graph, downloads, certificate and verification."""
     certificate = released(stream, timestamp)
     view = await service.in_thread(stream_view, service, stream)
+    charts: Awaitable[Markup] = (
+        _or_later(release_sections(service, stream, timestamp, caller))
+        if caller.may("download")
+        else _nothing()
+    )
+    change = change_words(service, stream, timestamp, caller)
+    drawn, words = await asyncio.gather(charts, change)
     named = named_time(timestamp, certificate.time)
     time = f", {named}" if named else ""
     return render(
@@ -193,10 +207,8 @@ async def show_release(
         stream=view,
         release=release_view(certificate),
         certificate=certificate,
-        change=await change_words(service, stream, timestamp, caller),
-        charts=await _or_later(release_sections(service, stream, timestamp, caller))
-        if caller.may("download")
-        else "",
+        change=words,
+        charts=drawn,
         drawing=caller.may("download") and drawable(certificate),
         files=f"/api/v1/streams/{view.name}/releases/{timestamp}",
         window_share=float(certificate.window_spent / certificate.guarantee.epsilon),
