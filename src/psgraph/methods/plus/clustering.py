@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
@@ -25,12 +26,12 @@ __all__ = ["Clustering", "Unclustered", "ladder_log_likelihood"]
 LOG_EXCESS = np.linspace(math.log(1 / 32), math.log(1024), 150)
 # The prior in a sparse graph: median 1 + USUAL, and half of it within AROUND on a log scale.
 USUAL, AROUND = 1.5, 0.8
-# Blocks of public labels bring some of the triangles: much more than they imply is rare, the ratio
-# moves less from one timestamp to the next, and real graphs don't have fewer.
-USUAL_BY_LABEL, ABOVE_BY_LABEL, TAIL_BY_LABEL = 1.0, 0.5, 1.5
-ONE_STEP_BY_LABEL, LEAST_BY_LABEL = 0.15, 1.0
-# Both fade where a graph without excess has a transitivity like DENSE; AROUND down to NARROW.
-DENSE, NARROW = 0.15, 0.15
+# Blocks of public labels bring some of the triangles: much more than they imply is rare, much less
+# rarer still, and the ratio moves less from one timestamp to the next.
+USUAL_BY_LABEL, BELOW_BY_LABEL, ABOVE_BY_LABEL, TAIL_BY_LABEL = 1.0, 0.35, 0.4, 1.5
+ONE_STEP_BY_LABEL, LEAST_BY_LABEL = 0.15, 0.8
+# USUAL fades where a graph without excess has a transitivity like DENSE; and AROUND, to NARROW.
+DENSE, DENSE_BY_LABEL, NARROW = 0.15, 0.1, 0.15
 ONE_STEP = 0.25  # how far the excess at one timestamp is from that of the window, on a log scale
 DRIFT, FORGOTTEN = 0.1, 0.02  # between windows: a random walk, and a share that starts again
 # Some graphs have no triangles, two-sided ones for example: this much of the prior is at the end.
@@ -41,6 +42,7 @@ REMEMBERED = 0.5
 LEAST = 1e-300  # keeps a ratio defined
 ROUNDING = 9  # decimals of a probability
 REACHES = 12  # how many possible values of the largest number of common neighbours are averaged
+REACH_APART = 0.35  # how far it is from that of the plain graph, on a log scale, if that is known
 
 
 def ladder_log_likelihood(
@@ -82,13 +84,13 @@ def _spread(width: float) -> Floats:
 
 def _prior(transitivity: float, *, by_label: bool = False) -> Floats:
     """Return the prior, given the transitivity of a graph without excess."""
-    sparse = math.exp(-((transitivity / DENSE) ** 2))
-    around = max(AROUND * sparse, NARROW)
+    sparse = math.exp(-((transitivity / (DENSE_BY_LABEL if by_label else DENSE)) ** 2))
     if by_label:
         apart = LOG_EXCESS - math.log1p(USUAL_BY_LABEL * sparse)
-        above = max(ABOVE_BY_LABEL * sparse, NARROW)
-        density = (1 + (apart / np.where(apart < 0, around, above)) ** 2) ** -TAIL_BY_LABEL
+        around = np.where(apart < 0, BELOW_BY_LABEL, ABOVE_BY_LABEL)
+        density = (1 + (apart / around) ** 2) ** -TAIL_BY_LABEL
     else:
+        around = max(AROUND * sparse, NARROW)
         density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
     none = LOG_EXCESS < NEXT_TO_NONE
     return (1 - TRIANGLE_FREE) * density / density.sum() + TRIANGLE_FREE * none / none.sum()
@@ -96,12 +98,32 @@ def _prior(transitivity: float, *, by_label: bool = False) -> Floats:
 
 @dataclass(frozen=True)
 class Unclustered:
-    """Counts of a graph with the right degrees and mixing and no clustering beyond that."""
+    """Counts of a graph with the right degrees and mixing and no clustering beyond that.
+
+    Attributes
+    ----------
+    reach
+        The largest number of common neighbours, where it was counted.
+    """
 
     nodes: int
     wedges: int
     triangles: int
     second_largest_degree: int
+    reach: int | None = None
+
+
+def _reaches(plain: Unclustered, sampled: float) -> Floats:
+    """Return equally probable values of the largest number of common neighbours.
+
+    Hubs and blocks decide most of it: where blocks of public labels are known, it is about that of
+    the plain graph.
+    """
+    if plain.reach is None:
+        largest = max(sampled * plain.second_largest_degree, 2)
+        return np.exp(np.linspace(0, math.log(largest), REACHES))
+    apart = [NormalDist().inv_cdf((index + 0.5) / REACHES) for index in range(REACHES)]
+    return max(sampled**2 * plain.reach, 1) * np.exp(REACH_APART * np.array(apart))
 
 
 @dataclass(frozen=True)
@@ -169,10 +191,12 @@ class Clustering:
             belief = (1 - FORGOTTEN) * (_spread(DRIFT) @ shifted) + FORGOTTEN * prior
         triangles = expected * np.exp(LOG_EXCESS)[:, None]
         if cap is None:
-            largest = max(sampled * plain.second_largest_degree, 2)
-            reach = np.exp(np.linspace(0, math.log(largest), REACHES))[None, :]
             log_likelihood = ladder_log_likelihood(
-                noisy, sampled**3 * triangles, reach, nodes=plain.nodes, epsilon=epsilon
+                noisy,
+                sampled**3 * triangles,
+                _reaches(plain, sampled)[None, :],
+                nodes=plain.nodes,
+                epsilon=epsilon,
             )
         else:
             log_likelihood = -epsilon / cap.sensitivity * np.abs(noisy - cap.share * triangles)

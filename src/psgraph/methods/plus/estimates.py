@@ -55,6 +55,7 @@ from psgraph.methods.plus.synthesis import in_parts, target_of
 from psgraph.methods.plus.tracking import Track, laplace_variance
 from psgraph.methods.plus.triangles import (
     count_triangles,
+    largest_common_neighbours,
     second_largest_degree,
     wedge_count,
 )
@@ -174,6 +175,7 @@ def _plain_graph(state: PlusState, sizes: SizeReadings) -> Unclustered:
         wedge_count(graph, nodes),
         count_triangles(graph, nodes),
         second_largest_degree(graph, nodes),
+        None if state.labels_in_use is None else largest_common_neighbours(graph, nodes),
     )
 
 

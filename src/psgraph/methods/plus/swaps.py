@@ -37,10 +37,9 @@ State = NDArray[np.uint64]  # of the generator: one number, so that a draw takes
 
 _CLOSE_ENOUGH = 2  # triangles off at which nothing is swapped
 _OVERSHOOT = (5, 0.01)  # triangles, and share, that a swap may go beyond the wanted number
-_SMALL_IN = 4  # one wedge in four begins at a small node
+_SMALL_OF = 4  # wedges, of which one begins at a small node unless more are asked for
 _PARTNERS = 4  # pairs of edges tried for one wedge
 _READS_PER_EDGE = 12  # work limit: adjacency reads per edge, up to sixteen times as many
-_PATIENCE = 5  # times as much work where a strongly clustered graph is wanted
 _SPARING = 0.5  # times the work is spent before old edges are swapped
 _LASTING = 0.4  # of the old edges are never swapped
 _READS_PER_TRY = 16
@@ -60,10 +59,10 @@ def swap_triangles(
     rng: np.random.Generator,
     tolerance: float = 0.02,
     work: int | None = None,
-    strong: bool = False,
+    patience: float = 1.0,
     current: int | None = None,
     spared: tuple[Positions, Positions] | None = None,
-    small_only: bool = False,
+    small: int = 1,
 ) -> Edges:
     """Move the number of triangles towards `triangles`; degrees and block counts stay.
 
@@ -80,16 +79,16 @@ def swap_triangles(
     work
         Adjacency reads to spend at most. Default: 12 per edge, up to 192 where triangles are to
         be multiplied, and 60,000 more to add triangles or 500,000 to remove some; at most 2·10⁷.
-    strong
-        Whether a strongly clustered graph is wanted: five times as much work is spent on it. On
-        others, running out of work is what keeps swaps from making too many small cliques.
+    patience
+        How many times as much to spend by default. Running out of work is what keeps swaps from
+        making too many small cliques.
     current
         The number of triangles of `edges`, where it is known; it is counted otherwise.
     spared
         Ends of edges to leave as they are, the most lasting first. Others are swapped first; if
         they do not suffice, all but the first two fifths of these.
-    small_only
-        Whether all wedges that are closed begin at a small node, and not one in four.
+    small
+        How many of four wedges that are closed begin at a small node.
 
     Returns the input itself if it is within 2 triangles or the tolerance, or has no two edges.
 
@@ -108,7 +107,7 @@ def swap_triangles(
     if close or edges.u.size < 2:
         return edges
     if work is None:
-        work = _default_work(edges.u.size, current, triangles) * (_PATIENCE if strong else 1)
+        work = int(_default_work(edges.u.size, current, triangles) * patience)
     lists = neighbour_lists(edges, nodes)
     beyond = _allowance(triangles, _OVERSHOOT)
     adds = current < triangles
@@ -122,7 +121,7 @@ def swap_triangles(
         most = int(times * work)
         limits = (current, triangles, beyond, most)
         if adds:
-            current = _swap_in(lists, labels, sizes, keys, *limits, small_only, state)
+            current = _swap_in(lists, labels, sizes, keys, *limits, small, state)
         else:
             current = _swap_out(lists, labels, sizes, keys, *limits, state)
     return to_edges(lists)
@@ -154,7 +153,7 @@ def _swap_in(
     wanted: int,
     beyond: int,
     work: int,
-    small_only: bool,
+    small: int,
     state: State,
 ) -> int:
     """Close wedges x-v-b: join x and b, and join what each gives up for it.
@@ -165,7 +164,7 @@ def _swap_in(
     starts, neighbours = lists[0], lists[1]
     while current < wanted and work > 0:
         work -= _READS_PER_TRY
-        if below(state, _SMALL_IN) == 0 or small_only:
+        if below(state, _SMALL_OF) < small:
             swap = small_wedge(lists, labels, label_sizes, state)
             gain, reads = _try_swap(lists, swap, spared, -1, 1, wanted + beyond - current)
             work -= reads

@@ -47,7 +47,10 @@ from psgraph.methods.plus.weights import drawn_weights
 __all__ = ["draw", "in_parts", "old_edges", "sided_target", "swapped", "target_of"]
 
 
-STRONG = 0.05  # transitivity from which on more work is spent on triangles
+STRONG = 0.05  # transitivity from which on PATIENCE times as much work is spent on triangles
+PATIENCE, PATIENCE_BY_LABEL = 5.0, 1.5
+# In a sparse graph the triangles of large nodes come with the blocks of labels.
+SMALL_BY_LABEL = 3  # of four wedges that are closed begin at a small node
 OFFERED = 2  # old edges are offered for each that is kept
 MOST_SWAPPED = 1 << 19  # edges of a graph in parts that is swapped, in memory
 CLOSE, CLOSE_WHERE_EDGES_STAY = 0.02, 0.1  # how far the number of triangles may be off
@@ -263,6 +266,7 @@ def swapped(
         return edges
     # Blocks of labels bring most triangles, so that few swaps are needed to be close.
     stays = 0.0 if by_label else CLOSE_WHERE_EDGES_STAY
+    sparse_by_label = by_label and wanted < STRONG
     return swap_triangles(
         edges,
         nodes=nodes,
@@ -270,9 +274,8 @@ def swapped(
         triangles=round(wanted * wedges / 3),
         tolerance=max(CLOSE, stays * steady),
         rng=rng,
-        strong=wanted >= STRONG,
-        # In a sparse graph the triangles of large nodes come with the blocks.
-        small_only=by_label and wanted < STRONG,
+        patience=PATIENCE if wanted >= STRONG else PATIENCE_BY_LABEL if by_label else 1.0,
+        small=SMALL_BY_LABEL if sparse_by_label else 1,
         current=triangles,
         spared=old,
     )
