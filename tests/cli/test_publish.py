@@ -19,7 +19,7 @@ from psgraph.errors import OutputError, TermsChanged
 from psgraph.publication.locations import ledger_of
 
 from . import commands
-from .commands import PSGRAPH, psgraph, psgraph_here, small_stream, write_csv
+from .commands import PSGRAPH, psgraph, psgraph_here, rows_of, small_stream, write_csv
 from .plugin import install
 
 GUARANTEE = ("--epsilon", 60, "--window", 3, "--yes-large-epsilon")
@@ -338,3 +338,15 @@ def test_terms_and_directory_are_checked_before_the_input_is_read(
     (tmp_path / "taken" / "notes.txt").touch()
     refused = psgraph_here(*other, "--out", tmp_path / "taken")
     assert isinstance(refused.error, OutputError)
+
+
+def test_what_the_library_warns_of_is_a_remark_and_said_once(tmp_path):
+    edges = write_csv(tmp_path / "edges.csv", "t,u,v", rows_of(small_stream()))
+    nodes = [(node, ("red", "blue")[node % 2]) for node in range(60)]
+    roster = write_csv(tmp_path / "nodes.csv", "id,team", nodes)
+    options = ("--roster", roster, "--labels", "team", "--directed", *GUARANTEE)
+    done = psgraph("publish", edges, *options, "--out", tmp_path / "releases")
+    said = [line for line in done.remarks.splitlines() if "labels" in line]
+    assert done.code == 0
+    assert len(said) == 1
+    assert said[0].startswith("Warning: ")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -72,6 +73,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that can't show ε shows a question mark
             stream.reconfigure(errors="replace")
+    _show_warnings_as_notes()
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -80,6 +82,23 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = code or 1
     sys.exit(code)
+
+
+def _show_warnings_as_notes() -> None:
+    """Show what the library warns of as a remark, once, without the line of code it comes from."""
+    shown_before, known = warnings.showwarning, set[str]()
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if category is not UserWarning:
+            shown_before(message, category, *where)
+            return
+        from psgraph.cli.screen import note
+
+        if str(message) not in known:
+            known.add(str(message))
+            note(f"Warning: {message}")
+
+    warnings.showwarning = show
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -156,8 +156,8 @@ def warn_of_new(book: LabelBook, roster: Roster) -> None:
     if book.pooled[0] < len(new):
         shown = ", ".join("/".join(value or "none" for value in each) for each in new[:5])
         warnings.warn(
-            f"{len(new)} labels are not told apart, because they are rare or new since the first "
-            f"timestamp: {shown}{', …' if len(new) > 5 else ''}",
+            f"labels that are rare or new since the first timestamp are not told apart: {len(new)} "
+            f"of them, {shown}{', …' if len(new) > 5 else ''}",
             stacklevel=2,
         )
 
