@@ -88,9 +88,9 @@ def _show_warnings_as_notes() -> None:
     """Show what the library warns of as a remark, once, without the line of code it comes from."""
     shown_before, known = warnings.showwarning, set[str]()
 
-    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if category is not UserWarning:
-            shown_before(message, category, *where)
+            shown_before(message, category, *args, **kwargs)
             return
         from psgraph.cli.screen import note
 

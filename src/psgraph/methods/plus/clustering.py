@@ -87,8 +87,8 @@ def _prior(transitivity: float, *, by_label: bool = False) -> Floats:
     sparse = math.exp(-((transitivity / (DENSE_BY_LABEL if by_label else DENSE)) ** 2))
     if by_label:
         apart = LOG_EXCESS - math.log1p(USUAL_BY_LABEL * sparse)
-        around = np.where(apart < 0, BELOW_BY_LABEL, ABOVE_BY_LABEL)
-        density = (1 + (apart / around) ** 2) ** -TAIL_BY_LABEL
+        sides = np.where(apart < 0, BELOW_BY_LABEL, ABOVE_BY_LABEL)
+        density = (1 + (apart / sides) ** 2) ** -TAIL_BY_LABEL
     else:
         around = max(AROUND * sparse, NARROW)
         density = 1 / (1 + ((LOG_EXCESS - math.log1p(USUAL * sparse)) / around) ** 2)
