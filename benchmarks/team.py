@@ -134,6 +134,8 @@ def many(directory: Path, postgres: Postgres | None, arguments: Any) -> dict[str
         started = time.monotonic()
         server.start()
         facts["restart_s"] = round(time.monotonic() - started, 1)
+        user, system, *_ = psutil.Process(server.pid).cpu_times()
+        facts["restart_cpu_s"] = round(user + system, 1)
     return {"database": "PostgreSQL" if postgres else "SQLite", "streams": streams, **facts}
 
 

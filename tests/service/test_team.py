@@ -15,6 +15,7 @@ from psgraph.service.schemas import NewToken
 from psgraph.service.service import Service
 from psgraph.service.settings import Settings
 from psgraph.service.tokens import Tokens
+from tests.service.offline import Offline
 from tests.service.postgres import Postgres, needs_postgres
 from tests.service.team_trial import TeamTrial
 
@@ -108,6 +109,30 @@ def test_one_process_alone_and_a_team_do_not_share_a_directory(tmp_path):
         Service(Settings(tmp_path))
     for each in team:
         each.stop()
+
+
+def test_a_start_does_not_write_for_each_stream(tmp_path, monkeypatch):
+    """A thousand flushes to the disk would take longer than all else."""
+    alone = Offline(tmp_path / "data", monkeypatch)
+    alone.create("first")
+    alone.close()
+
+    def transactions() -> int:
+        counted: list[None] = []
+        real = SqliteDatabase.transaction
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                SqliteDatabase, "transaction", lambda self: counted.append(None) or real(self)
+            )
+            Service(Settings(tmp_path / "data", part="web")).stop()
+        return len(counted)
+
+    few = transactions()
+    alone.open()
+    for number in range(5):
+        alone.create(f"s{number}")
+    alone.close()
+    assert transactions() == few
 
 
 # ---- leases ----

@@ -252,6 +252,7 @@ class Streams:
                     known[name].rename(title, activity)
             new = [self._opened(name) for name, *_ in rows if name not in known]
             if new:
+                self._team.add(new)
                 self._streams = {**known, **{each.name: each for each in new}}
         self._team.look_at(self._streams)
         if self._copies is not None:
@@ -270,7 +271,7 @@ class Streams:
         terms, out, created, adopted, title, activity = row
         if self._copies is not None:
             make_directory(self.home(name), mode=0o700)
-        stream = Stream(
+        return Stream(
             NewStream.model_validate_json(terms),
             self.home(name),
             Path(out)
@@ -284,8 +285,6 @@ class Streams:
             title=title,
             activity=activity,
         )
-        self._team.add(stream)
-        return stream
 
     def home(self, name: str) -> Path:
         """Return the private directory of a stream."""
@@ -429,6 +428,7 @@ class Streams:
             action = "adopt stream" if adopted else "create stream"
             self._audit.add(by, action, stream=terms.name)
         stream = self._opened(terms.name)
+        self._team.add([stream])
         self._streams = {**self._streams, terms.name: stream}
         return stream
 

@@ -14,7 +14,7 @@ import fcntl
 import os
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -71,8 +71,8 @@ class Alone:
     def stop(self) -> None:
         """Give everything back."""
 
-    def add(self, stream: Stream) -> None:
-        """Take note of a stream."""
+    def add(self, streams: Sequence[Stream]) -> None:
+        """Take note of streams."""
 
     def busy(self) -> set[str]:
         """Return the streams that others publish now."""
@@ -202,14 +202,18 @@ class Team(Alone):
 
     # ---- streams ----
 
-    def add(self, stream: Stream) -> None:
-        """Make the row of a stream, and learn how far it is."""
-        self._database.write(
-            "INSERT INTO work (stream, until, sealed, taken, stopped, catches_up) "
-            "VALUES (?, 0, ?, ?, 0, 0) ON CONFLICT DO NOTHING",
-            (stream.name, stream.sealed, stream.sealed),
-        )
-        self.look(stream)
+    def add(self, streams: Sequence[Stream]) -> None:
+        """Make the rows that are missing, in one transaction, and learn how far streams are."""
+        there = {name for (name,) in self._database.rows("SELECT stream FROM work")}
+        if missing := [each for each in streams if each.name not in there]:
+            with self._database.transaction() as connection:
+                for stream in missing:
+                    connection.execute(
+                        "INSERT INTO work (stream, until, sealed, taken, stopped, catches_up) "
+                        "VALUES (?, 0, ?, ?, 0, 0) ON CONFLICT DO NOTHING",
+                        (stream.name, stream.sealed, stream.sealed),
+                    )
+        self.look_at({each.name: each for each in streams})
 
     def busy(self) -> set[str]:
         """Return the streams that others publish now."""
