@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from inspect import cleandoc
 from typing import Any
 
@@ -38,11 +39,22 @@ class Recorder(click.HelpFormatter):
 
 
 def prose(text: str) -> str:
-    """A help text as Markdown: options are code, and other marks are shown as they are."""
-    parts = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][\w-]*)", text)
+    """A help text as Markdown: options and commands are code, other marks are as they are."""
+    parts = _code().split(text)
     return "".join(
         (part if part.startswith("`") else f"`{part}`") if i % 2 else MARKS.sub(r"\\\1", part)
         for i, part in enumerate(parts)
+    )
+
+
+@cache
+def _code() -> re.Pattern[str]:
+    """What is set as code: what is marked so, options with a setting, and commands."""
+    from psgraph.cli import root
+
+    commands = "|".join(root.list_commands(click.Context(root)))
+    return re.compile(
+        rf"(`[^`]+`|(?<![\w-])--[a-z][\w-]*(?: \w+=[\w.]+)?|\bpsgraph (?:{commands})\b)"
     )
 
 

@@ -117,6 +117,7 @@ def test_options_in_help_texts_are_code():
     """Also on a phone: a line may not end in the middle of one."""
     prose = hook("generated").prose
     assert prose("With --every: a_b, or `x --until y`") == "With `--every`: a\\_b, or `x --until y`"
+    assert prose("--set a=0.5; psgraph plan shows") == "`--set a=0.5`; `psgraph plan` shows"
 
 
 def test_options_in_code_are_kept_together():
