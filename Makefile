@@ -14,7 +14,7 @@ demo: setup
 # The pictures of the README and of the first tutorial: a promise over a short window, the same over a year, and
 # a terminal session.
 demo-pictures: setup
-	$(BIN)/psgraph demo --epsilon 1/2 --window 3 --seed 1 --out demo-pictures/weak
+	$(BIN)/psgraph demo --epsilon 1/2 --window 3 --seed 16 --out demo-pictures/weak
 	$(BIN)/psgraph demo --epsilon 1/2 --window 12 --seed 1 --out demo-pictures/strong
 	cp demo-pictures/weak/picture.png docs/images/demo.png
 	cp demo-pictures/strong/picture.png docs/images/demo-strong.png

@@ -4,7 +4,7 @@
 
 publishes the demo's stream by PSGraph, PSGraph+ and PSGraph+ with labels as the command does, and
 prints of every metric the mean over seeds, its standard error, and in how many runs it is better
-than PSGraph's of the same seed.
+than PSGraph's of the same seed; also the seed of `make demo-pictures`, a typical one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,18 @@ def print_table(epsilon: Fraction, window: int, found: dict[str, NDArray[np.floa
             gain = found[run][:, column] - found[first][:, column]
             better = int((gain > 0 if metric.arrow == "↑" else gain < 0).sum())
             cells.append(f"{run} leads in {better}")
-        print(f"  {metric.words + ' ' + metric.arrow:<28}" + "   ".join(cells), flush=True)
+        print(f"  {metric.words + ' ' + metric.arrow:<28}" + "   ".join(cells))
+    print(f"  the run closest to these means: seed {typical_seed(found)}", flush=True)
+
+
+def typical_seed(found: dict[str, NDArray[np.float64]]) -> int:
+    """Return the seed of the pictures: its means are closest to those over seeds.
+
+    Distances are in standard deviations of each metric and method.
+    """
+    values = np.concatenate(list(found.values()), axis=1)
+    distances = (values - values.mean(axis=0)) / values.std(axis=0)
+    return 1 + int((distances**2).sum(axis=1).argmin())
 
 
 def main() -> None:

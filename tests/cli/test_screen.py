@@ -77,6 +77,24 @@ def test_the_bars_of_a_budget_fit(monkeypatch, published, width):
     assert "█" in on_terminal(monkeypatch, width, "budget", published)
 
 
+def test_long_budgets_are_rounded_before_they_are_exact(tmp_path, inputs):
+    """Also where nothing but the releases is there to say what was spent."""
+    command = (
+        "publish",
+        inputs["parquet"],
+        "--roster",
+        inputs["roster"],
+        "--method",
+        "psgraph-plus",
+    )
+    done = psgraph_here(*command, "--epsilon", 1, "--window", 12, "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    shown = psgraph_here("verify", tmp_path / "out").out
+    spent = re.search(r"at most (\S+) \((\d+)/(\d+)\) of 1 spent in any", shown)
+    assert spent is not None, shown
+    assert float(spent[1]) == pytest.approx(int(spent[2]) / int(spent[3]), rel=0.005)
+
+
 @pytest.mark.parametrize("bar", [progress, reading])
 def test_a_remark_does_not_run_into_a_bar(monkeypatch, bar):
     class Screen(TextIOWrapper):

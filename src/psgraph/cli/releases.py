@@ -76,7 +76,7 @@ def verify_command(path: Path, report: Path | None, trust_seconds: float, as_jso
         ("Timestamps", f"{found.timestamps:,}, each chained to the one before"),
         ("Releases", f"{found.releases:,}"),
         ("Unfinished", pending),
-        ("Windows", f"at most {found.largest_window_spent} of {found.epsilon} spent in any"),
+        ("Windows", f"at most {found.spent} spent in any"),
         (
             "Ledger",
             "checked" if found.ledger else "not available: releases checked against each other",

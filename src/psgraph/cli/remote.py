@@ -173,7 +173,7 @@ def pull(client: Client, stream: str, directory: Path, as_json: bool) -> None:
         ("Private", found.promise.verdict),
         ("Promise", str(found.promise)),
         ("Releases", f"{pulled.releases:,}, of which {pulled.new:,} new"),
-        ("Windows", f"at most {found.largest_window_spent} of {found.epsilon} spent in any"),
+        ("Windows", f"at most {found.spent} spent in any"),
     ]
     console = results()
     console.print(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from psgraph._runtime.durable import as_path
-from psgraph._runtime.numbers import joined
+from psgraph._runtime.numbers import budget_words, joined
 from psgraph.errors import (
     LedgerError,
     PsgraphError,
@@ -54,6 +54,11 @@ class Verification:
     def window(self) -> int:
         """w of the guarantee."""
         return self.promise.guarantee.window
+
+    @property
+    def spent(self) -> str:
+        """What the most expensive window spent, and of how much, in words."""
+        return f"{budget_words(Fraction(self.largest_window_spent))} of {self.epsilon}"
 
     def to_dict(self) -> dict[str, object]:
         return {

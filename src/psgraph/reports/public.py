@@ -300,7 +300,7 @@ def _add_checks(page: Page, found: Verification) -> None:
         "The graphs and node lists: each has the SHA-256 digest that its certificate states.",
         "The budget: the charges of every release were added up again, exactly, and are covered "
         f"by its spend; so were the spends of every window of {count(found.window, 'timestamp')}. "
-        f"No window spent more than {found.largest_window_spent} of {found.epsilon}.",
+        f"No window spent more than {found.spent}.",
     ]
     if found.ledger:
         checks.append(
