@@ -11,6 +11,7 @@ from moto.server import ThreadedMotoServer
 
 from psgraph import Publisher, WEventPrivacy, read_stream
 from psgraph.errors import DataError, MissingExtra, OutputError, RosterError
+from psgraph.methods.plus import parts
 from psgraph.methods.registry import choose_method
 from psgraph.stores import open_store
 from psgraph.stores.part_files import Address
@@ -64,12 +65,14 @@ def set_variables(variables: dict[str, str]) -> None:
     os.environ.update(variables)
 
 
-def test_workers_read_an_object_store(address, settings, dask_engine):
+@pytest.mark.parametrize("method", ["psgraph", "psgraph-plus"])
+def test_workers_read_an_object_store(address, settings, dask_engine, monkeypatch, method):
+    monkeypatch.setattr(parts, "WIDTH", 16)
     scale(dask_engine, 2)  # one may have been killed by another test
     dask_engine.client.run(set_variables, settings)
     graphs = []
     for engine in (local_engine(64), with_parts(dask_engine, 64)):
-        with Publisher(choose_method("psgraph"), GUARANTEE, seed=1, engine=engine) as publisher:
+        with Publisher(choose_method(method), GUARANTEE, seed=1, engine=engine) as publisher:
             graphs.append([each.graph for each in publisher.publish_all(read_stream(address))])
     assert graphs[0] == graphs[1]
 

@@ -25,12 +25,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers, Labels, Positions
+from psgraph.engines.parallel import mapped
 from psgraph.graph.kind import UNDIRECTED, Edges, Kind
 from psgraph.methods.plus.communities import Communities, CommunityReadings, run_passes
 from psgraph.methods.plus.grid import most_edges, thresholds
@@ -235,8 +237,12 @@ class TriangleCount(Query[int]):
             counted = Edges(*edges.parts.whole())
         else:
             counted = sample_edges(edges.parts, self.sample, edges.engine)
-        reach = largest_common_neighbours(counted, edges.nodes)
-        return count_triangles(counted, edges.nodes), reach, edges.nodes
+        search, count = largest_common_neighbours, count_triangles
+        # The search takes one core and about as long as the count does on one.
+        reach, triangles = mapped(
+            (partial(each, counted, edges.nodes) for each in (search, count)), threads=2
+        )
+        return triangles, reach, edges.nodes
 
     def mechanism(self, answer: tuple[int, int, int]) -> Mechanism[int]:
         return Ladder(*answer)
