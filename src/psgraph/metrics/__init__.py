@@ -59,6 +59,7 @@ from psgraph.metrics.weights import (
     side_strengths,
     total_weight,
     total_weight_error,
+    weight_cosine,
     weight_distance,
 )
 
@@ -130,5 +131,6 @@ __all__ = [
     "triangle_count",
     "triangle_error",
     "triangles",
+    "weight_cosine",
     "weight_distance",
 ]

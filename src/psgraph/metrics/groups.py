@@ -42,6 +42,7 @@ from psgraph.metrics.weights import (
     strength_correlations,
     total_weight_error,
     weight_class_persistence_error,
+    weight_cosine,
     weight_distance,
 )
 
@@ -119,7 +120,7 @@ def default_metrics(kind: Kind = UNDIRECTED) -> tuple[Metric, ...]:
         more += [side_divergences[side] for side in sides]
         more.append(side_assortativity_error)
     if kind.weighted:
-        more += [strength_correlations[side] for side in sides]
+        more += [weight_cosine, *(strength_correlations[side] for side in sides)]
     return tuple(dict.fromkeys((*first, *more)))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Floats, Integers
 from psgraph.graph.kind import DIRECTED
-from psgraph.graph.sides import SIDES, side_degrees, side_words
+from psgraph.graph.sides import SIDES, side_degrees, side_sums, side_words
 from psgraph.metrics.metric import Metric, Pair
 
 if TYPE_CHECKING:
@@ -124,11 +124,16 @@ pagerank_overlap = Metric(
 )
 
 
+def _degrees_or_strengths(graph: Graph) -> tuple[Integers, ...]:
+    """Of flows the numbers of rows, which take the place of degrees."""
+    return side_sums(graph, weighted=graph.kind.flows)
+
+
 def _top_overlap(name: str) -> Metric:
     kind, side = SIDES[name]
 
     def compute(pair: Pair) -> float:
-        degrees = (each[side] for each in pair.both(side_degrees))
+        degrees = (each[side] for each in pair.both(_degrees_or_strengths))
         return in_common(*(highest(each, top_count(each.size)) for each in degrees))
 
     return Metric(
@@ -136,8 +141,8 @@ def _top_overlap(name: str) -> Metric:
         unit="%",
         better="higher",
         reading=f"The share of the nodes with the original's highest {side_words(name, 'degrees')} "
-        "(1 %, at least five) that are also among those of the release. Chance alone gives about "
-        "1 %.",
+        "(of flows: sums of rows; 1 %, at least five) that are also among those of the release. "
+        "Chance alone gives about 1 %.",
         compute=compute,
         kinds=frozenset({kind}),
         breaks_ties=True,

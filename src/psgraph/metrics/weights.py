@@ -1,4 +1,4 @@
-"""Weights of edges: their distribution, their sum, the strengths of nodes, and how they last.
+"""Weights of edges: their distribution, sum and place, the strengths of nodes, how they last.
 
 The strength of a node is the sum of the weights of its edges. Weights of both graphs are limited to
 the largest one that was declared.
@@ -29,6 +29,7 @@ __all__ = [
     "total_weight",
     "total_weight_error",
     "weight_class_persistence_error",
+    "weight_cosine",
     "weight_distance",
 ]
 
@@ -86,6 +87,36 @@ total_weight_error = Metric(
     reading="Relative error of the sum of all weights. A few edges of the largest weight decide it "
     "in small graphs.",
     compute=lambda pair: defined_error(pair, *pair.both(total_weight)),
+    kinds=EVERY_KIND,
+    of_weights=True,
+)
+
+
+def _cosine(pair: Pair) -> float | None:
+    r"""Cosine of the two matrices of weights, as vectors.
+
+    .. math:: \frac{\sum_{uv} w_{uv} \hat{w}_{uv}}
+                   {\sqrt{\sum_{uv} w_{uv}^2 \sum_{uv} \hat{w}_{uv}^2}}
+
+    None if the original has no edges. O(m log m).
+    """
+    true, made = (each.graph for each in (pair.original, pair.synthetic))
+    if not true.u.size:
+        return None
+    at, there = kept_edges(true, made)
+    weights, others = (each.astype(np.float64) for each in pair.both(edge_weights))
+    length = np.linalg.norm(weights) * np.linalg.norm(others)
+    return min(1.0, float(weights[at] @ others[there] / length)) if others.size else 0.0
+
+
+weight_cosine = Metric(
+    "weight_cosine",
+    unit="",
+    better="higher",
+    reading="Cosine of the two matrices of weights: 1 if the same pairs have the same weights, up "
+    "to one factor for all, 0 if no pair of the original has an edge in the release. Of flows the "
+    "matrix of origins and destinations.",
+    compute=_cosine,
     kinds=EVERY_KIND,
     of_weights=True,
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psgraph.errors import DataError, InvalidArgument
-from psgraph_lab.datasets.further import FURTHER, KINDS, LABELLED, Counts, Dataset
+from psgraph_lab.datasets.further import FURTHER, KINDS, LABELLED, SIMULATED, Counts, Dataset
 
 if TYPE_CHECKING:
     from psgraph.graph import Snapshot
@@ -26,6 +26,9 @@ __all__ = [
 
 UNDIRECTED = "undirected"
 """After a colon, the name of a data set that is published as undirected; see `kinds`."""
+
+PEOPLE = "people"
+"""After a colon, how the name of a data set begins whose rows have owners; see `owned`."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +215,7 @@ _DATASETS = (
     *FURTHER,
     *LABELLED,
     *KINDS,
+    *SIMULATED,
     Dataset(
         name="demo",
         title="Demo",
@@ -235,7 +239,9 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def find_dataset(name: str) -> Dataset:
-    """Find a data set by name, ignoring case; also one with a jump (see `jumps`) or as undirected.
+    """Find a data set by name, ignoring case; also one that is changed for an experiment.
+
+    Such names have a colon: see `jumps`, `kinds` (as undirected) and `owned` (by person).
 
     >>> find_dataset("As-733").paper
     Counts(nodes=7473, edges=22705, timestamps=147, self_loops=None)
@@ -247,6 +253,13 @@ def find_dataset(name: str) -> Dataset:
     for dataset in _DATASETS:
         if dataset.name == str(name).lower():
             return dataset
+    if changed.partition("-")[0] == PEOPLE:
+        from psgraph_lab.datasets.owned import find_people
+
+        people = find_people(name)
+        if people is not None:
+            found = find_dataset(people.base)
+            return replace(found, name=name, title=f"{found.title}, {people.words}")
     if ":" in str(name):
         from psgraph_lab.datasets.jumps import find_jump
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FURTHER", "KINDS", "LABELLED", "Counts", "Dataset"]
+__all__ = ["FURTHER", "KINDS", "LABELLED", "SIMULATED", "Counts", "Dataset"]
 
 
 @dataclass(frozen=True)
@@ -269,5 +269,31 @@ LABELLED = (
         licence="part of psgraph",
         size="generated on demand",
         selection="10 timestamps, 100,000 edges each, 5 % of them replaced from one to the next.",
+    ),
+)
+
+# Made here, since no public data has that many people who can be told apart.
+SIMULATED = (
+    Dataset(
+        name="simulated-trips",
+        title="Simulated trips",
+        description="Trips of 100,000 riders between 265 places, of whom 30,000 go out at a "
+        "timestamp.",
+        source="psgraph_lab.datasets.riders",
+        licence="part of psgraph",
+        size="generated on demand",
+        selection="10 timestamps; about 72,000 trips and 14,600 pairs of places each.",
+        kind="directed",
+    ),
+    Dataset(
+        name="simulated-views",
+        title="Simulated page views",
+        description="Views of 1,000 pages by 8,000 people, of whom 1,000 view something at a "
+        "timestamp.",
+        source="psgraph_lab.datasets.riders",
+        licence="part of psgraph",
+        size="generated on demand",
+        selection="20 timestamps.",
+        kind="two-sided",
     ),
 )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from psgraph.errors import InvalidArgument
 from psgraph.graph import Roster, Snapshot
 from psgraph.graph.roster import Ids
-from psgraph_lab.datasets.catalogue import UNDIRECTED
+from psgraph_lab.datasets.catalogue import PEOPLE, UNDIRECTED
 from psgraph_lab.datasets.further import KINDS
 
 __all__ = [
@@ -118,7 +118,7 @@ def find_jump(name: str) -> tuple[str, Jump | None]:
     'five times the edges'
     """
     base, _, jump = name.removesuffix(WITHOUT).partition(":")
-    if not jump or jump == UNDIRECTED:
+    if not jump or jump == UNDIRECTED or jump.partition("-")[0] == PEOPLE:
         return base if jump else name, None
     if jump not in JUMPS:
         raise InvalidArgument(f"there is no jump {jump!r}\nChoose one of: {', '.join(JUMPS)}.")

@@ -31,6 +31,7 @@ from psgraph_lab.datasets.kinds import base_name, is_undirected, read_kind, unwe
 from psgraph_lab.datasets.labelled import made_stream
 from psgraph_lab.datasets.locations import Located, directories, locate, originals_of, unpack
 from psgraph_lab.datasets.originals import Rows, graph_rows
+from psgraph_lab.datasets.owned import OWNED, find_people, owned_stream, simulated_rows
 
 __all__ = [
     "Loaded",
@@ -116,7 +117,8 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
     Parameters
     ----------
     name
-        One of `dataset_names`, one with a jump (see `jumps`) or as undirected (see `kinds`).
+        One of `dataset_names`, one with a jump (see `jumps`), as undirected (see `kinds`) or by
+        person (see `owned`).
     directory
         Where its files are: the Parquet file, the original files, or an archive of them. By
         default ``PSGRAPH_DATA``, then the directory that ``psgraph datasets fetch`` writes to.
@@ -138,6 +140,10 @@ def load_dataset(name: str, *, directory: Path | None = None) -> list[Snapshot]:
         return own.load()
     if is_undirected(name):
         return list(map(unweighted, load_dataset(base_name(name), directory=directory)))
+    people = find_people(name)
+    if people is not None:
+        located = find_files(find_dataset(people.base), directory)
+        return owned_stream(people, None if located is None else located.path)
     base, jump = find_jump(name)
     if jump is not None:
         return jumped(name, load_dataset(base, directory=directory))
@@ -228,7 +234,8 @@ def _require_all(dataset: Dataset, where: Path, missing: Sequence[str]) -> None:
 
 def _ready_snapshots(dataset: Dataset, located: Located | None) -> list[Snapshot]:
     if located is None:
-        return made_stream(dataset.name)
+        made = simulated_rows if dataset.name in OWNED else made_stream
+        return made(dataset.name)
     if dataset.kind != UNDIRECTED:
         return read_kind(dataset, located.path)
     nodes = located.path.with_name(f"{located.path.stem}_nodes.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -12,17 +12,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from psgraph.graph import Snapshot
+from psgraph.graph import Snapshot, SyntheticGraph
 from psgraph.graph.kind import UNDIRECTED
 from psgraph.methods.registry import find_method
 from psgraph.metrics.fidelity import MoreMetrics, compute_fidelity
 from psgraph.metrics.groups import GROUPS, METRICS
 from psgraph.metrics.metric import UNDEFINED, GraphFacts
-from psgraph.privacy.guarantee import WEventPrivacy
+from psgraph.privacy.guarantee import WEventPrivacy, exact_epsilon
 from psgraph.publication.publisher import Publisher
 from psgraph_lab.datasets.jumps import SETTLED, judged_timestamps, on_one_roster
 from psgraph_lab.datasets.kinds import is_undirected, published_as, turned_back
 from psgraph_lab.datasets.labelled import with_other_labels
+from psgraph_lab.datasets.owned import find_people
+from psgraph_lab.experiments.noisy_tables import TABLES, noisy_tables
 
 __all__ = [
     "Cell",
@@ -91,6 +93,20 @@ class Cell:
         ]
         digest = hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).digest()
         return int.from_bytes(digest[:8]) >> 1
+
+    @property
+    def guarantee(self) -> WEventPrivacy:
+        """What is promised: for edges, or for the owners in the name of the data set.
+
+        Without their owners, edges of at most θ each are promised ε/θ, so that owners have ε.
+        """
+        people = find_people(self.dataset)
+        if people is None or people.at_most is None:
+            return WEventPrivacy(self.epsilon, self.window)
+        if people.unit is None:
+            epsilon = exact_epsilon(self.epsilon) / people.at_most
+            return WEventPrivacy(epsilon, self.window)
+        return WEventPrivacy(self.epsilon, self.window, people.unit)
 
     def of(self, stream: list[Snapshot]) -> list[Snapshot]:
         """The part of a data set that the cell uses."""
@@ -174,39 +190,45 @@ def run_cell(
 
 @dataclass(frozen=True)
 class Originals:
-    """Snapshots with their statistics, which are kept for all cells that are run on them."""
+    """Snapshots with their statistics, which are kept for all cells that are run on them.
+
+    Attributes
+    ----------
+    given
+        What is published of them, where that is not all: the edges in use of each owner.
+    """
 
     snapshots: list[Snapshot]
     facts: list[GraphFacts]
+    given: list[Snapshot] | None = None
 
     @classmethod
-    def of(cls, snapshots: list[Snapshot]) -> Originals:
-        return cls(snapshots, [GraphFacts(snapshot) for snapshot in snapshots])
+    def of(cls, snapshots: list[Snapshot], given: list[Snapshot] | None = None) -> Originals:
+        return cls(snapshots, [GraphFacts(snapshot) for snapshot in snapshots], given)
 
 
 def publish_cell(
     cell: Cell, originals: Originals, *, groups: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, list[float]]]:
     """Run a cell on the part of a data set that it uses; see `run_cell`."""
-    method = find_method(cell.method)(**dict(cell.parameters))
-    guarantee = WEventPrivacy(cell.epsilon, window=cell.window)
     kind = originals.snapshots[0].kind
     more = MoreMetrics([name for name in groups if GROUPS[name].on(kind).metrics], kind)
     series: dict[str, list[float]] = {}
     found = []
-    given, turned = cell.published(originals.snapshots), is_undirected(cell.dataset)
+    given, turned = originals.given, is_undirected(cell.dataset)
+    if given is None:
+        given = cell.published(originals.snapshots)
     if turned:
         given = list(map(published_as, given))
-    releases = Publisher(method, guarantee, seed=cell.seed).publish_all(given)
-    for original, release in zip(originals.facts, releases, strict=True):
-        graph = release.graph
+    releases = _releases(cell, given)
+    for original, (graph, communities_found) in zip(originals.facts, releases, strict=True):
         if turned:
             graph = turned_back(graph, original.graph, cell.seed)
         made = GraphFacts(graph)
         fidelity = compute_fidelity(original, made).to_dict()
         for name, value in (fidelity | more.compute(original, made)).items():
             series.setdefault(name, []).append(float("nan") if value is None else value)
-        found.append(bool(release.certificate.summary.get("communities_found", False)))
+        found.append(communities_found)
     values = {
         prefix + name: mean_over_time(over_time[judged.start : judged.stop])
         for prefix, judged in judged_timestamps(cell.dataset, len(found), cell.window).items()
@@ -215,6 +237,18 @@ def publish_cell(
     if kind != UNDIRECTED:
         values |= _undefined(values)
     return {**values, "communities_found": float(np.mean(found))}, series
+
+
+def _releases(cell: Cell, given: list[Snapshot]) -> Iterator[tuple[SyntheticGraph, bool]]:
+    """What a cell publishes, and whether communities were found at a timestamp."""
+    guarantee = cell.guarantee
+    if cell.method in TABLES:
+        for table in noisy_tables(cell.method, given, guarantee, cell.seed):
+            yield table, False
+        return
+    method = find_method(cell.method)(**dict(cell.parameters))
+    for release in Publisher(method, guarantee, seed=cell.seed).publish_all(given):
+        yield release.graph, bool(release.certificate.summary.get("communities_found", False))
 
 
 def _undefined(values: Mapping[str, float]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from psgraph.errors import InvalidArgument
 from psgraph.methods.registry import find_method
 from psgraph_lab.datasets.catalogue import UNDIRECTED
 from psgraph_lab.datasets.jumps import WITHOUT, find_jump
+from psgraph_lab.datasets.owned import find_people
 from psgraph_lab.experiments.cells import Cell, Parameter, RosterKind
 
 __all__ = [
@@ -45,6 +46,7 @@ _ORDER = (
     "plus-ablation",
     "labels",
     "kinds",
+    "people",
     "calibration",
     "claims",
 )
@@ -68,6 +70,10 @@ class Line:
     as_undirected
         Whether the streams are published as undirected and the releases turned back; see
         `psgraph_lab.datasets.kinds`.
+    group, edges
+        Of streams with owners: whether the edges in use are published with ε divided by their
+        number, and whether all edges are, each protected on its own; see
+        `psgraph_lab.datasets.owned`.
     """
 
     label: str
@@ -78,16 +84,22 @@ class Line:
     without_jump: bool = False
     roster: RosterKind | None = None
     as_undirected: bool = False
+    group: bool = False
+    edges: bool = False
 
     @property
     def is_variant(self) -> bool:
         """Whether it is anything but the method as it is, on the experiment's roster."""
         return bool(self.parameters) or self.roster is not None
 
-    @property
-    def suffix(self) -> str:
-        """What is added to the name of a data set."""
-        return WITHOUT if self.without_jump else f":{UNDIRECTED}" if self.as_undirected else ""
+    def on(self, dataset: str) -> str:
+        """The name of what is run where the experiment has a data set."""
+        people = find_people(dataset)
+        if people is not None:
+            return people.truth if self.edges else dataset + ("-group" if self.group else "")
+        if self.as_undirected:
+            return f"{dataset}:{UNDIRECTED}"
+        return dataset + (WITHOUT if self.without_jump else "")
 
 
 @dataclass(frozen=True)
@@ -188,7 +200,7 @@ class Experiment:
 
         Slow and fast cells are mixed within a repetition, so that the time left can be estimated.
         """
-        found = [cell for point in self.points() for cell in self.at(*point)]
+        found = dict.fromkeys(cell for point in self.points() for cell in self.at(*point))
         return sorted(found, key=lambda cell: (cell.repetition, cell.seed))
 
     def points(self) -> Iterator[tuple[str, Line, str, int, str | None, str]]:
@@ -206,11 +218,11 @@ class Experiment:
         if threshold is not None:
             parameters["threshold"] = threshold
         few = self.repetitions if line.repetitions is None else line.repetitions
-        if dataset in dict(self.skipped).get(line.method, ()):
+        if find_jump(dataset)[0] in dict(self.skipped).get(line.method, ()):
             return []
         return [
             Cell(
-                dataset + line.suffix,
+                line.on(dataset),
                 line.method,
                 epsilon,
                 window,
@@ -236,6 +248,8 @@ def _not_default(
     method: str, parameters: tuple[tuple[str, Parameter], ...]
 ) -> tuple[tuple[str, Parameter], ...]:
     """Drop parameters that equal their default, so that equal cells compare equal."""
+    if not parameters:
+        return ()
     usual = find_method(method)().parameters()
     wanted = find_method(method)(**dict(parameters)).parameters()
     return tuple((name, value) for name, value in parameters if wanted.get(name) != usual.get(name))
@@ -309,6 +323,8 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             without_jump=line.get("without_jump", False),
             roster=line.get("roster"),
             as_undirected=line.get("as_undirected", False),
+            group=line.get("group", False),
+            edges=line.get("edges", False),
         )
         for line in content.get("lines", ())
     )
@@ -320,7 +336,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
         kind=content["kind"],
         axis=content["axis"],
         metrics=tuple(content.get("metrics", ())),
-        datasets=_with_jumps(content, "datasets"),
+        datasets=_varied(content, "datasets"),
         lines=lines,
         epsilons=tuple(content.get("epsilons", ())),
         windows=tuple(content.get("windows", (5,))),
@@ -333,8 +349,8 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
             (method, tuple(datasets)) for method, datasets in content.get("skipped", {}).items()
         ),
         roster=content.get("roster", "snapshot"),
-        tuned=_with_jumps(content, "tuned"),
-        seen=_with_jumps(content, "seen"),
+        tuned=_varied(content, "tuned"),
+        seen=_varied(content, "seen"),
         subject=content.get("subject", ""),
         rivals=tuple(content.get("rivals", ())),
         main=tuple(content.get("main", ())),
@@ -342,7 +358,8 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
     )
 
 
-def _with_jumps(content: dict[str, Any], key: str) -> tuple[str, ...]:
-    """The data sets of a list, each with every jump of the definition if it has any."""
+def _varied(content: dict[str, Any], key: str) -> tuple[str, ...]:
+    """The data sets of a list, each with every jump, or every θ, of the definition if it has any."""
     names, jumps = content.get(key, ()), content.get("jumps", ())
-    return tuple(f"{name}:{jump}" for name in names for jump in jumps) if jumps else tuple(names)
+    each = [*jumps, *(f"people-{most}" for most in content.get("at_most", ()))]
+    return tuple(f"{name}:{one}" for name in names for one in each) if each else tuple(names)

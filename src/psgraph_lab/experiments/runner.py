@@ -25,6 +25,7 @@ from psgraph.methods.registry import find_method
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.publication.publisher import Publisher
 from psgraph_lab.datasets import load_dataset
+from psgraph_lab.datasets.owned import find_people
 from psgraph_lab.experiments.cells import Cell, Originals, Outcome, RosterKind, publish_cell
 from psgraph_lab.experiments.own import known_files, read_again
 from psgraph_lab.experiments.store import Needs, Results, source_of
@@ -207,7 +208,10 @@ def _originals(
 ) -> Originals:
     """The snapshots that cells share; their statistics are computed once per process."""
     cell = Cell(dataset, "", "1", 1, 0, timestamps=timestamps, share=share, roster=roster)
-    return Originals.of(cell.of(_stream(dataset, directory)))
+    stream, people = cell.of(_stream(dataset, directory)), find_people(dataset)
+    if people is None or people.at_most is None:
+        return Originals.of(stream)
+    return Originals.of(cell.of(_stream(people.truth, directory)), stream)
 
 
 def originals_of(cell: Cell, directory: Path | None) -> Originals:

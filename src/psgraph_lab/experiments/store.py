@@ -33,6 +33,7 @@ from psgraph.methods.registry import find_method
 from psgraph.metrics.groups import GROUPS, VARIANTS
 from psgraph_lab.experiments.cells import Cell, Outcome
 from psgraph_lab.experiments.definition import Experiment, over_time_experiments
+from psgraph_lab.experiments.noisy_tables import TABLES
 
 __all__ = ["Needs", "Results", "needs_of", "source_of"]
 
@@ -125,9 +126,13 @@ def needs_of(
 def source_of(method: str) -> str:
     """Digest of the Python files in a method's folder, without comments and docstrings.
 
+    Empty for noise on tables, which is no method.
+
     >>> len(source_of("psgraph"))
     12
     """
+    if method in TABLES:
+        return ""
     module = sys.modules[find_method(method).__module__]
     digest = hashlib.sha256()
     for path in sorted(Path(str(module.__file__)).parent.glob("*.py")):

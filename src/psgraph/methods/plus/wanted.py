@@ -8,6 +8,8 @@ the number of edge ends.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +24,8 @@ ROUNDS = 50
 ROUNDING = 6  # decimals; estimates that are mathematically equal must be ties
 TIE_BITS = 11  # of the random number that orders ties
 SHARPENED = 10  # rounds
+EXACT = 256  # kept edges, up to which it matters that a degree is kept by chance
+BEYOND = 3.0  # standard deviations
 GROWTH = 0.6  # the number of nodes with an edge grows like this power of the number of edges
 MOST_DEGREE = 2.0**31  # no node has more, and the keys of ranks still fit into 63 bits
 
@@ -92,8 +96,9 @@ def grown_curve(shares: Floats, factor: float) -> Floats:
 def unthinned(shares: Floats, kept: float) -> Floats:
     """Return how many nodes have at least k edges, of which each is kept with a chance.
 
-    A few rounds of expectation–maximisation (Richardson–Lucy) from a curve that is stretched: so
-    what the kept edges do not tell stays smooth.
+    Large degrees are kept in proportion. What becomes of small ones is found by a few rounds of
+    expectation–maximisation (Richardson–Lucy) from a curve that is stretched: so what the kept
+    edges do not tell stays smooth.
 
     Parameters
     ----------
@@ -101,9 +106,35 @@ def unthinned(shares: Floats, kept: float) -> Floats:
         The same of kept edges: c_1, …, c_{k*}.
     kept
         The chance of an edge.
+
+    Notes
+    -----
+    O(k*) time and memory.
     """
+    stretched = shares[_behind(shares.size, kept)]
+    found = _sharpened(shares[:EXACT], kept)
+    if shares.size <= EXACT:
+        return found
+    return np.minimum.accumulate(np.concatenate([found[: EXACT // 2], stretched[EXACT // 2 :]]))
+
+
+def _behind(known: int, kept: float) -> Integers:
+    """The places in a curve of kept edges of degrees 1, 2, … before edges were left out."""
+    degrees = np.arange(1, max(round(known / kept), 1) + 1)
+    return np.clip(np.ceil(degrees * kept - 1e-9).astype(np.int64), 1, known) - 1
+
+
+def _sharpened(shares: Floats, kept: float) -> Floats:
+    """Return the curve of all edges, by rounds of expectation–maximisation."""
     known = shares.size
-    start = grown_curve(shares, 1 / kept)
+    there = _behind(known, kept).size
+    beyond = np.zeros(math.ceil(BEYOND * (1 + math.sqrt(known)) / kept))
+    grown = np.zeros(there)
+    start = grown_curve(shares, 1 / kept)[:there]
+    grown[: start.size] = start
+    start = np.maximum(shares[_behind(known, kept)], grown)
+    # Nodes of at least k* kept edges are anywhere from k*/kept on.
+    start = np.concatenate([start, start[-1] + (beyond - start[-1]) * np.linspace(0, 1, beyond.size)])
     degrees = np.arange(start.size + 1)
     chances = np.zeros((degrees.size, known + 1))  # of k of them being kept, or known and more
     chances[0, 0] = 1.0
@@ -118,7 +149,7 @@ def unthinned(shares: Floats, kept: float) -> Floats:
     density /= density.sum()
     for _ in range(SHARPENED):
         density *= chances @ (np.maximum(seen, 0) / np.maximum(density @ chances, 1e-12))
-    return np.asarray(np.cumsum(density[::-1])[::-1][1:])
+    return np.asarray(np.cumsum(density[::-1])[::-1][1 : there + 1])
 
 
 def _by_rank(
