@@ -62,6 +62,16 @@ def test_another_bound_than_the_published_one_is_refused(trips):
     assert "Traceback" not in done.err
 
 
+def test_more_rows_than_pairs_are_planned_for_and_no_rehearsal_is_advised():
+    done = psgraph_here(
+        *("plan", "--nodes", 60, "--directed", "--flows", "--edges", 6000, "--owner", "rider"),
+        *("--at-most", "1,5", "--edges-per-owner", 3, "--epsilon", 2, "--window", 4),
+    )
+    assert done.code == 0, done.err
+    assert "33.3 %" in done.out
+    assert "rehearse" not in done.out  # which is of undirected graphs and single edges
+
+
 def test_errors_are_not_predicted_without_owners(trips):
     done = psgraph_here("expect", trips["out"])
     assert (done.code, done.out) == (1, "")

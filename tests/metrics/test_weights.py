@@ -43,6 +43,30 @@ def test_totals_and_strengths_are_sums_of_weights():
     assert [each.tolist() for each in side_strengths(ONE)] == [[5, 20, 0, 0], [20, 1, 4, 0]]
 
 
+@given(sided_pairs(KIND))
+@settings(max_examples=100, deadline=None)
+def test_the_cosine_is_that_of_the_matrices(pair):
+    tables = np.zeros((2, 400))
+    for table, graph in zip(tables, pair, strict=True):
+        table[graph.u.astype(np.int64) * 20 + graph.v] = graph.weight
+    found = METRICS["weight_cosine"](*pair)
+    if not tables[0].any():
+        assert found is None
+        return
+    lengths = np.linalg.norm(tables, axis=1)
+    assert found == pytest.approx(tables[0] @ tables[1] / max(lengths.prod(), 1e-300))
+
+
+def test_the_top_of_flows_has_the_most_rows_and_not_the_most_partners():
+    roster, many, few = Roster.range(600), np.full(6, 50), np.ones(30, dtype=np.int64)
+    u = np.concatenate([np.arange(6), np.repeat(np.arange(100, 106), 5)])
+    v = np.concatenate([np.full(6, 7), np.tile(np.arange(200, 205), 6)])
+    weights = np.concatenate([many, few]), np.concatenate([few[:6], np.repeat(many, 5)])
+    for kind, expected in ((DIRECTED.with_flows(), 0), (DIRECTED.with_weights(50), 1)):
+        one, other = (SyntheticGraph(roster, u, v, kind=kind, weight=each) for each in weights)
+        assert METRICS["top_out_overlap"](one, other) == expected
+
+
 def test_strengths_are_correlated_on_a_logarithmic_scale():
     expected = np.corrcoef(np.log1p([5, 20, 0, 0]), np.log1p([5, 0, 5, 0]))[0, 1]
     assert METRICS["out_strength_correlation"](ONE, OTHER) == pytest.approx(expected)

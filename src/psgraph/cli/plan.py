@@ -237,7 +237,9 @@ def _show(plan: Plan) -> None:
         console.print(f"\n{remark}")
     if not plan.effects:
         console.print("\nAdd --edges or --mean-degree to see what this means for your graph.")
-    console.print(f"\nWhat quality to expect, by trying it on public data:\n  {_rehearsal(plan)}")
+    if plan.kind.sides == 1 and isinstance(plan.guarantee.unit, Edge):
+        command = _rehearsal(plan)
+        console.print(f"\nWhat quality to expect, by trying it on public data:\n  {command}")
 
 
 def _rehearsal(plan: Plan) -> str:

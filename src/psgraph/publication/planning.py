@@ -124,7 +124,7 @@ def plan(
     if kind.two_sided and (left is None or not 0 <= left <= nodes):
         raise InvalidArgument("two-sided graphs need the number of nodes on the left", code="left")
     sizes = (nodes,) if left is None else (left, nodes - left)
-    if edges is not None and edges > kind.pairs(*sizes):
+    if edges is not None and not kind.flows and edges > kind.pairs(*sizes):
         raise InvalidArgument(
             f"{edges:,} edges are more than {nodes:,} nodes can have", code="too_many_edges"
         )

@@ -84,7 +84,8 @@ class People:
         """The unit of privacy of what is published; None where it is an edge or a row."""
         if self.at_most is None or self.group:
             return None
-        return Owner(OWNED[self.base].owner, self.at_most)
+        owned = OWNED[self.base]
+        return Owner(owned.owner, self.at_most, owned.kind.flows)
 
     @property
     def truth(self) -> str:
@@ -126,9 +127,7 @@ def owned_stream(people: People, path: Path | None) -> list[Snapshot]:
     if not owned.kind.two_sided:
         nodes = {"roster": Roster(np.union1d(u, v)), "kind": owned.kind.name}
     at_most = people.at_most or MOST_OF_AN_OWNER
-    stream = read_stream(
-        rows, **nodes, owner=owned.owner, at_most=at_most, flows=owned.kind.flows
-    )
+    stream = read_stream(rows, **nodes, owner=owned.owner, at_most=at_most, flows=owned.kind.flows)
     snapshots = list(stream)
     return snapshots if people.unit is not None else [_without_owners(each) for each in snapshots]
 

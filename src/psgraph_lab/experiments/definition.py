@@ -359,7 +359,7 @@ def _read(name: str, content: dict[str, Any]) -> Experiment:
 
 
 def _varied(content: dict[str, Any], key: str) -> tuple[str, ...]:
-    """The data sets of a list, each with every jump, or every θ, of the definition if it has any."""
+    """The data sets of a list, each with every jump or every θ that the definition has."""
     names, jumps = content.get(key, ()), content.get("jumps", ())
     each = [*jumps, *(f"people-{most}" for most in content.get("at_most", ()))]
     return tuple(f"{name}:{one}" for name in names for one in each) if each else tuple(names)

@@ -1,4 +1,4 @@
-"""What an engineer would do for flows: noise on every cell of the table of origins and destinations.
+"""What an engineer would do for flows: noise on the cells of the table of all pairs.
 
 Both are given the rows that are in use, at most θ of an owner at a timestamp, like a method is, and
 publish a table at every timestamp, with the same promise over any w of them:

@@ -34,6 +34,8 @@ _LEVEL = {
     "privhrg": 0.8,
     "ldpgen": 9.0,
     "privgraph": 0.6,
+    "laplace-table": 3.0,
+    "gaussian-table": 1.0,
 }
 _METRIC = {
     "eigenvector_overlap": 0.6,

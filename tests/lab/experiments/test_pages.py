@@ -30,6 +30,7 @@ FACTS = {"psgraph": "1.2.3", "machine": "made <up> | here"}
 def small(name: str) -> tuple[Experiment, list[Curve]]:
     experiment = find_experiment(name)
     few = {"plus-jumps": [f"{dataset}:rise" for dataset in FEW], "kinds": ["film-ratings", "trips"]}
+    few["people"] = ["film-ratings:people-2", "trips:people-2"]
     experiment = experiment.narrowed(datasets=few.get(name, FEW))
     return experiment, summarise(experiment, made_up(experiment))
 

@@ -299,6 +299,18 @@ def test_a_thinned_curve_is_restored():
         assert abs(restored[k - 1] - exact) < abs(curve[k - 1] - exact) / 2 + 0.02
 
 
+def test_large_degrees_are_restored_in_proportion():
+    rng = np.random.default_rng(2)
+    degrees = np.sort((1 - rng.random(2_000)) ** -0.8 * 30)[::-1].astype(np.int64)
+    kept = rng.binomial(degrees, 0.6)
+    known = int(np.sort(kept)[-10])
+    restored = unthinned(np.array([(kept >= k).mean() for k in range(1, known + 1)]), 0.6)
+    assert restored.size == round(known / 0.6)
+    assert (np.diff(restored) <= 0).all()
+    for k in (50, 200, 800, restored.size):
+        assert restored[k - 1] == pytest.approx((degrees >= k).mean(), rel=0.15)
+
+
 # ---- rows of flows
 
 

@@ -119,7 +119,8 @@ def degree_step(
         for side, readings in zip(before, sizes.sides, strict=True)
     ]
     believed, same = tracks, 0.0
-    if sizes.kind.directed and owners is None:
+    side_of_owners = sizes.owner_side if isinstance(sizes, OwnedReadings) else None
+    if sizes.kind.directed and side_of_owners is None:
         *believed, same = pooled(*tracks)
     sides = [
         filter_side(before[number], number, tracks[number], believed[number], same)
@@ -148,7 +149,7 @@ def degree_step(
             for number, (side, rank) in enumerate(zip(sides, ranks, strict=True))
         ]
 
-    if owners is not None and isinstance(sizes, OwnedReadings) and sizes.owner_side is not None:
+    if owners is not None and side_of_owners is not None:
         steps = _owned(sides, estimates, owners, reciprocity, edge_count, sizes, wanted)
     elif sizes.kind.directed and not sizes.kind.flows:
         steps = _coupled(sides, estimates, active, reciprocity, edge_count, wanted)

@@ -34,6 +34,7 @@ USUAL = ((-0.2, 0.4), (0.12, 0.08))
 NEAR = 0.3  # how far a class may be from such a distribution, relative to it
 DRIFT = 0.0225  # a class moves by 15 % of itself in a window
 LEAST_SHARE = 0.005
+STEEPEST = 6.0  # power of sizes inside a class
 SURE = 4.0  # squared standard deviations that the share left out must be from nothing
 
 
@@ -75,22 +76,32 @@ def class_counts(at_most: int, side: int | None) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Sizes 1, …, 8θ of owners: the class of each, and how likely it is inside its class."""
+    """Sizes 1, …, 8θ of owners, the class of each, and the middle and width of each class."""
 
     sizes: Floats
     classes: Integers
-    inside: Floats
+    middles: Floats
+    widths: Integers
+
+    def inside(self, shares: Floats) -> Floats:
+        """Return how likely each size is inside its class.
+
+        Sizes fall by a power, that by which classes around it fall.
+        """
+        usual = np.maximum(shares, LEAST_SHARE / self.widths.size)
+        falls = -np.diff(np.log(usual / self.widths)) / np.diff(np.log(self.middles))
+        falls = np.concatenate([falls[:1], (falls[1:] + falls[:-1]) / 2, falls[-1:]])
+        density = self.sizes ** -np.clip(falls, 0.0, STEEPEST)[self.classes]
+        return np.asarray(density / np.bincount(self.classes, density)[self.classes])
 
 
 @lru_cache(maxsize=16)
 def _all_sizes(at_most: int) -> _Sizes:
     bounds = owner_bounds(at_most)
     sizes = np.arange(1, bounds[-1] + 1)
-    classes = np.searchsorted(bounds, sizes)
-    density = 1 / sizes.astype(np.float64) ** 2
-    return _Sizes(
-        sizes.astype(np.float64), classes, density / np.bincount(classes, density)[classes]
-    )
+    widths = np.diff(bounds, prepend=0)
+    middles = np.sqrt((bounds - widths + 1.0) * bounds)
+    return _Sizes(sizes.astype(np.float64), np.searchsorted(bounds, sizes), middles, widths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +166,7 @@ class Owners:
         return np.minimum(np.maximum(np.rint(_limited(found, edges)), 1), largest).astype(np.int64)
 
     def _density(self, every: _Sizes) -> Floats:
-        return np.asarray(self.shares[every.classes] * every.inside)
+        return np.asarray(self.shares[every.classes] * every.inside(self.shares))
 
     def with_count(self, count: int) -> Owners:
         return replace(self, count=count)
@@ -200,8 +211,9 @@ def _factor(owners: Owners, variance: Floats) -> float:
     would multiply it. So the excess over 1 counts only as far as it is clear.
     """
     every = _all_sizes(owners.at_most)
-    whole = np.bincount(every.classes, every.inside * every.sizes)
-    used = np.bincount(every.classes, every.inside * np.minimum(every.sizes, owners.at_most))
+    inside = every.inside(owners.shares)
+    whole = np.bincount(every.classes, inside * every.sizes)
+    used = np.bincount(every.classes, inside * np.minimum(every.sizes, owners.at_most))
     mean = float(owners.shares @ used)
     ratio = float(owners.shares @ whole) / mean
     if ratio <= 1:

@@ -127,14 +127,12 @@ def _behind(known: int, kept: float) -> Integers:
 def _sharpened(shares: Floats, kept: float) -> Floats:
     """Return the curve of all edges, by rounds of expectation–maximisation."""
     known = shares.size
-    there = _behind(known, kept).size
-    beyond = np.zeros(math.ceil(BEYOND * (1 + math.sqrt(known)) / kept))
-    grown = np.zeros(there)
-    start = grown_curve(shares, 1 / kept)[:there]
-    grown[: start.size] = start
-    start = np.maximum(shares[_behind(known, kept)], grown)
-    # Nodes of at least k* kept edges are anywhere from k*/kept on.
-    start = np.concatenate([start, start[-1] + (beyond - start[-1]) * np.linspace(0, 1, beyond.size)])
+    stretched = shares[_behind(known, kept)]
+    grown = grown_curve(shares, 1 / kept)[: stretched.size]
+    start = np.maximum(stretched, np.pad(grown, (0, stretched.size - grown.size)))
+    # Nodes of k* kept edges or more have anything from k*/kept on.
+    beyond = np.linspace(start[-1], 0, math.ceil(BEYOND * (1 + math.sqrt(known)) / kept))
+    start = np.concatenate([start, beyond])
     degrees = np.arange(start.size + 1)
     chances = np.zeros((degrees.size, known + 1))  # of k of them being kept, or known and more
     chances[0, 0] = 1.0
@@ -149,7 +147,7 @@ def _sharpened(shares: Floats, kept: float) -> Floats:
     density /= density.sum()
     for _ in range(SHARPENED):
         density *= chances @ (np.maximum(seen, 0) / np.maximum(density @ chances, 1e-12))
-    return np.asarray(np.cumsum(density[::-1])[::-1][1 : there + 1])
+    return np.asarray(np.cumsum(density[::-1])[::-1][1 : stretched.size + 1])
 
 
 def _by_rank(
