@@ -89,7 +89,7 @@ def _gaussian(snapshot: Snapshot, guarantee: WEventPrivacy, rng: np.random.Gener
     assert snapshot.weight is not None
     noisy = snapshot.weight + noise
     count = np.where(noisy > gaussian_threshold(*facts), np.rint(noisy), 0).astype(np.int64)
-    return snapshot.u, snapshot.v, count
+    return snapshot.u.astype(np.int64), snapshot.v.astype(np.int64), count
 
 
 #: What makes the counts of a table, by name.
