@@ -259,7 +259,8 @@ def find_dataset(name: str) -> Dataset:
         people = find_people(name)
         if people is not None:
             found = find_dataset(people.base)
-            return replace(found, name=name, title=f"{found.title}, {people.words}")
+            short = found.title.partition(",")[0]
+            return replace(found, name=name, title=f"{short}, {people.words}")
     if ":" in str(name):
         from psgraph_lab.datasets.jumps import find_jump
 

@@ -287,7 +287,7 @@ SIMULATED = (
     ),
     Dataset(
         name="simulated-views",
-        title="Simulated page views",
+        title="Simulated views",
         description="Views of 1,000 pages by 8,000 people, of whom 1,000 view something at a "
         "timestamp.",
         source="psgraph_lab.datasets.riders",
