@@ -16,7 +16,7 @@ from tests.lab.datasets.handmade import pack, write_citations, write_graphs, wri
 from tests.lab.datasets.server import Behaviour, serving
 
 #: Streams that are generated on demand.
-MADE = ("demo", "demo-departments", "planted")
+MADE = ("demo", "demo-departments", "planted", "simulated-trips", "simulated-views")
 
 
 @pytest.fixture(autouse=True)

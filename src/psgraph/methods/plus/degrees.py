@@ -149,7 +149,7 @@ def degree_step(
             for number, (side, rank) in enumerate(zip(sides, ranks, strict=True))
         ]
 
-    if owners is not None and side_of_owners is not None:
+    if owners is not None and isinstance(sizes, OwnedReadings) and side_of_owners is not None:
         steps = _owned(sides, estimates, owners, reciprocity, edge_count, sizes, wanted)
     elif sizes.kind.directed and not sizes.kind.flows:
         steps = _coupled(sides, estimates, active, reciprocity, edge_count, wanted)
