@@ -237,10 +237,12 @@ class Trial:
                     self._violation(f"{stream} {timestamp} was accepted and is {state}")
                     return
                 time.sleep(0.02)
-        last = max((at for _, _, at in self.batches.values()), default="")
+        if not self.batches:
+            return
+        last = max(at for _, _, at in self.batches.values())
         path, before = f"/streams/{self.ticked}/releases", -1
         while not any(_after(each["time"], last) for each in self.server.call("GET", path).json):
-            if not last or is_stuck([self.ticked]):
+            if is_stuck([self.ticked]):
                 return  # which events have no release is counted
             time.sleep(0.1)
 

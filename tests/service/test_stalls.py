@@ -21,6 +21,7 @@ import uvicorn
 from psgraph.publication.graphml import graphml_chunks
 from psgraph.publication.publisher import Publisher
 from psgraph.service import audit_log, connections, worker
+from psgraph.service.database import SqliteDatabase
 from tests.service.offline import Offline, edges
 
 
@@ -330,6 +331,32 @@ def test_open_files_do_not_grow_with_the_number_of_streams(offline, monkeypatch)
 
     few = used(range(3))
     assert used(range(3, 9)) <= few
+
+
+def test_a_list_of_streams_asks_the_database_as_often_for_few_as_for_many(offline, monkeypatch):
+    asked: list[str] = []
+    rows = SqliteDatabase.rows
+
+    def counted(self: SqliteDatabase, query: str, values: tuple[object, ...] = ()) -> object:
+        asked.append(query)
+        return rows(self, query, values)
+
+    monkeypatch.setattr(SqliteDatabase, "rows", counted)
+
+    def of(paths: tuple[str, ...]) -> int:
+        asked.clear()
+        for path in paths:
+            assert offline.call("GET", path).status_code == 200
+        assert offline.client.get("/metrics", headers=bearer).status_code == 200
+        return len(asked)
+
+    bearer = {"Authorization": f"Bearer {offline.token}"}
+    offline.create("first")
+    few = of(("/streams",))
+    for number in range(5):
+        offline.create(f"s{number}")
+        offline.post(0, edges(), f"s{number}")
+    assert of(("/streams",)) == few
 
 
 @pytest.mark.parametrize(

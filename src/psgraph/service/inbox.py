@@ -72,6 +72,13 @@ class Queue:
         )
         return None if row is None else Entry(*row)
 
+    def waiting(self) -> dict[tuple[str, int], Entry]:
+        """Return the entries that are not released, by stream and timestamp."""
+        rows = self._database.rows(
+            f"SELECT stream, {_COLUMNS} FROM queue WHERE state != 'released'"
+        )
+        return {(stream, row[0]): Entry(*row) for stream, *row in rows}
+
     def put(self, stream: str, entry: Entry) -> None:
         """Add or replace an entry; durable when this returns."""
         self._database.write(

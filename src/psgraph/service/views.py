@@ -5,6 +5,7 @@ Privacy: all of it comes from terms, certificates, the schedule and the queue, n
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +16,7 @@ from psgraph.publication.export import FORMATS
 from psgraph.publication.terms import Spending
 from psgraph.publication.verification import verify
 from psgraph.service import clock
+from psgraph.service.inbox import Entry
 from psgraph.service.permissions import ANYONE, Identity
 from psgraph.service.problems import Refusal
 from psgraph.service.schemas import (
@@ -31,7 +33,17 @@ if TYPE_CHECKING:
     from psgraph.service.service import Service
     from psgraph.service.streams import Stream
 
-__all__ = ["budget_of", "release_view", "stream_view", "timestamp_view", "verification_of"]
+__all__ = [
+    "budget_of",
+    "release_view",
+    "stream_view",
+    "stream_views",
+    "timestamp_view",
+    "verification_of",
+]
+
+Find = Callable[[str, int], Entry | None]
+"""Finds what is queued for a timestamp of a stream."""
 
 _FORECAST = 12  # timestamps
 _DELAYED = "Publishing is delayed. Curators see why."
@@ -44,10 +56,26 @@ _SINGLE = [*(name for name in FORMATS if name != "combined"), "arrow"]
 
 def stream_view(service: Service, stream: Stream, caller: Identity = ANYONE) -> StreamView:
     """Return what everyone who may see a stream sees; curators also see why publishing failed."""
+    return _view(service, stream, caller, service.queue.find)
+
+
+def stream_views(
+    service: Service, streams: Sequence[Stream], caller: Identity = ANYONE
+) -> list[StreamView]:
+    """Return the views of streams, with one question to the database for all."""
+    entries = service.queue.waiting() if streams else {}
+
+    def find(stream: str, timestamp: int) -> Entry | None:
+        return entries.get((stream, timestamp))
+
+    return [_view(service, each, caller, find) for each in streams]
+
+
+def _view(service: Service, stream: Stream, caller: Identity, find: Find) -> StreamView:
     terms, certificates = stream.terms, stream.known_releases()
     latest = certificates[-1] if certificates else None
     due = service.worker.due_at(stream, len(certificates))
-    health, reason = _health(service, stream, caller)
+    health, reason = _health(service, stream, caller, find)
     roster = stream.roster.now
     if latest is not None and terms.roster == "edges":
         nodes: int | None = latest.nodes
@@ -82,7 +110,7 @@ def _promised(stream: Stream) -> dict[str, Any]:
 
 
 def _health(
-    service: Service, stream: Stream, caller: Identity
+    service: Service, stream: Stream, caller: Identity, find: Find
 ) -> tuple[Literal["ok", "waiting", "blocked"], str | None]:
     """Return whether a stream can continue, and if not, why.
 
@@ -98,7 +126,7 @@ def _health(
             f"right, a curator publishes them: POST /streams/{stream.name}/catch-up."
         )
     following = len(stream.known_releases())
-    entry = service.queue.find(stream.name, following)
+    entry = find(stream.name, following)
     if entry is not None and entry.state == "refused":
         return "blocked", entry.reason
     if stream.terms.roster == "list" and stream.roster.now is None and not stream.copied:

@@ -39,7 +39,7 @@ from psgraph.service.schemas import (
     VerificationView,
 )
 from psgraph.service.service import Service
-from psgraph.service.views import budget_of, stream_view, verification_of
+from psgraph.service.views import budget_of, stream_views, verification_of
 
 __all__ = ["EVERYTHING", "Chosen", "operations", "oversight", "router"]
 
@@ -261,7 +261,7 @@ def _general(service: Service) -> Iterator[str]:
 
 
 def _streams(service: Service, identity: Identity) -> Iterator[str]:
-    streams = service.streams.seen_by(identity)
+    views = stream_views(service, service.streams.seen_by(identity))
     for name, words, value in (
         ("released_timestamps", "Released timestamps.", lambda view: view.released),
         ("window_epsilon", "The guarantee: ε of a window.", lambda view: _number(view.epsilon)),
@@ -270,9 +270,8 @@ def _streams(service: Service, identity: Identity) -> Iterator[str]:
     ):
         yield f"# HELP psgraph_stream_{name} {words}"
         yield f"# TYPE psgraph_stream_{name} gauge"
-        for stream in streams:
-            view = stream_view(service, stream)
-            yield f'psgraph_stream_{name}{{stream="{stream.name}"}} {value(view)}'
+        for view in views:
+            yield f'psgraph_stream_{name}{{stream="{view.name}"}} {value(view)}'
 
 
 def _number(exact: str) -> float:

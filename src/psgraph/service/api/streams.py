@@ -44,7 +44,7 @@ from psgraph.service.schemas import (
 )
 from psgraph.service.snapshots import accept_events, accept_snapshot, recorded
 from psgraph.service.uploads import received
-from psgraph.service.views import release_view, stream_view, timestamp_view
+from psgraph.service.views import release_view, stream_view, stream_views, timestamp_view
 
 __all__ = ["posting", "releases", "router"]
 
@@ -74,7 +74,7 @@ def list_streams(
     ]
     if len(seen) > limit:
         link_next(response, request, after=seen[limit - 1].name)
-    return [stream_view(service, each, caller) for each in seen[:limit]]
+    return stream_views(service, seen[:limit], caller)
 
 
 @router.post("/streams", status_code=201, **allowed("create"))

@@ -49,7 +49,7 @@ from psgraph.service.pages.visits import (
 )
 from psgraph.service.problems import Refusal, as_refusal
 from psgraph.service.schemas import NewStream, PlanRequest
-from psgraph.service.views import release_view, stream_view
+from psgraph.service.views import release_view, stream_view, stream_views
 
 __all__ = ["router"]
 
@@ -103,7 +103,7 @@ def show_streams(
     ]
     quick = sort == "name" and health in ("", "archived")  # views only of what is shown
     here = slice(page * _SHOWN, (page + 1) * _SHOWN)
-    views = [stream_view(service, each, caller) for each in (seen[here] if quick else seen)]
+    views = stream_views(service, seen[here] if quick else seen, caller)
     if not quick:
         views = [each for each in views if health in ("", "archived", each.health)]
         if sort == "next":
