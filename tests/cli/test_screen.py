@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
+import numba
 import pytest
 
 from psgraph.cli import run
-from psgraph.cli.screen import fitted, note, progress, reading
+from psgraph.cli.screen import compiling, fitted, note, progress, reading
 
 from .commands import psgraph_here
 
@@ -125,6 +127,14 @@ def test_messages_break_between_words_on_a_terminal_and_nowhere_in_a_pipe(monkey
     assert all(len(line) <= 40 or str(path) in line.split() for line in narrow)
     assert " ".join(" ".join(narrow).split()) == " ".join(" ".join(whole).split())
     assert len(narrow) > len(whole)
+
+
+def test_compiling_is_said_also_if_it_begins_late(capsys):
+    """Otherwise a first run on a slow machine looks like a hang."""
+    with compiling():
+        time.sleep(1.1)  # importing; the wait for kernels is announced by now
+        numba.njit(lambda number: number + 1)(1)
+    assert "Compiling kernels (first run only)" in capsys.readouterr().err
 
 
 def test_optional_columns_go_first_and_only_as_many_as_necessary():

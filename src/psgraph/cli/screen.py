@@ -190,16 +190,7 @@ def compile_notice() -> Iterator[None]:
 @contextmanager
 def compiling() -> Iterator[None]:
     """Wait for kernels, and say whether they are being compiled or come from the cache."""
-    from numba.core import event
-
-    with (
-        event.install_recorder("numba:compile") as compiled,
-        waiting(
-            lambda: (
-                "Compiling kernels (first run only) …" if compiled.buffer else "Loading kernels …"
-            )
-        ),
-    ):
+    with compile_notice(), waiting("Loading kernels …"):
         yield
 
 
