@@ -279,6 +279,14 @@ def test_methods_without_weights_refuse_them(method: Method, kind: Kind) -> None
         check_kind(method, kind.with_weights(8))
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_methods_without_flows_refuse_them(method: Method, kind: Kind) -> None:
+    with pytest.raises(KindMismatch):
+        check_kind(method, kind.with_flows())
+    check_kind(find_method("psgraph-plus")(), kind.with_flows())
+
+
 # ---- undirected graphs ----
 
 MEASURED = {
