@@ -1,8 +1,9 @@
 """Public labels: whether a release connects groups of nodes as the original does.
 
 The labels are columns of the roster (`psgraph.graph.labels`), so these metrics have a value only
-where it has some. With several columns a metric is the mean over them. A node without a label
-agrees with no other.
+where it has some. With several columns the error of blocks is the mean over them; other errors are
+summed over them, relative to the sum of the true values. A node without a label agrees with no
+other.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from psgraph._runtime.arrays import Integers
 from psgraph.graph.label_blocks import block_counts
 from psgraph.metrics.communities import modularity
 from psgraph.metrics.degrees import node_degrees
-from psgraph.metrics.metric import Group, Metric, Pair, relative_error
+from psgraph.metrics.metric import GAMMA, Group, Metric, Pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,18 +78,18 @@ def _mean(pair: Pair, of: Callable[[Pair, str], float | None]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _modularity_error(pair: Pair, column: str) -> float:
-    groups = label_groups(pair.original.graph.roster, column)
-    return relative_error(
-        modularity(pair.original.graph, groups), modularity(pair.synthetic.graph, groups)
-    )
+def _relative(pair: Pair, of: Callable[[Graph, Integers], float]) -> float | None:
+    """The distance over all label columns, relative to the sum of their true values.
 
-
-def _assortativity_error(pair: Pair, column: str) -> float:
-    groups = label_groups(pair.original.graph.roster, column)
-    return relative_error(
-        _assortativity(pair.original.graph, groups), _assortativity(pair.synthetic.graph, groups)
-    )
+    So a column that explains nothing, whose true value is about 0, does not drown the others.
+    """
+    apart = size = 0.0
+    roster = pair.original.graph.roster
+    for column in roster.label_columns:
+        groups = label_groups(roster, column)
+        true, made = (of(each.graph, groups) for each in (pair.original, pair.synthetic))
+        apart, size = apart + abs(made - true), size + abs(true)
+    return apart / max(GAMMA, size) if roster.label_columns else None
 
 
 def _block_error(pair: Pair, column: str) -> float | None:
@@ -114,7 +115,7 @@ LABELS = Group(
             reading="Relative error of the modularity of the public labels: how much more often "
             "than at random edges join nodes of the same label. 100 %: the release connects "
             "labels at random.",
-            compute=lambda pair: _mean(pair, _modularity_error),
+            compute=lambda pair: _relative(pair, modularity),
         ),
         Metric(
             "label_assortativity_error",
@@ -122,7 +123,7 @@ LABELS = Group(
             better="lower",
             reading="Relative error of the assortativity by label: the same on a scale on which 1 "
             "means that all edges are inside labels.",
-            compute=lambda pair: _mean(pair, _assortativity_error),
+            compute=lambda pair: _relative(pair, _assortativity),
         ),
         Metric(
             "label_block_error",
