@@ -4,7 +4,8 @@
 
 publishes a labelled data set by PSGraph+ without labels, and with its labels given to other nodes
 at random: another permutation in each run, the same seed in both, no search for communities. It
-prints the mean error of both, and their mean difference in standard errors.
+prints the mean error of both, and their mean difference in standard errors. A fourth argument is
+the first seed, 1 unless given.
 """
 
 from __future__ import annotations
@@ -55,23 +56,24 @@ def errors(
     return [*map(mean_over_time, series.values()), float(np.mean(used))]
 
 
-def pairs(name: str, epsilon: str) -> Iterator[tuple[list[float], list[float]]]:
+def pairs(name: str, epsilon: str, first: int) -> Iterator[tuple[list[float], list[float]]]:
     """The errors without labels and with permuted ones, run after run."""
     stream = load_dataset(name)
     plain = with_other_labels(stream, permuted=False)
     originals = [GraphFacts(snapshot) for snapshot in plain]
-    for seed in count(1):
+    for seed in count(first):
         permuted = with_other_labels(stream, permuted=True, seed=seed)
         yield errors(plain, originals, epsilon, seed), errors(permuted, originals, epsilon, seed)
 
 
 def main() -> None:
     name, epsilon, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    found = np.array(list(islice(pairs(name, epsilon), runs)))
+    first = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    found = np.array(list(islice(pairs(name, epsilon, first), runs)))
     without, permuted = found.mean(axis=0)
     difference = found[:, 1] - found[:, 0]
     error = difference.std(axis=0, ddof=1) / np.sqrt(runs)
-    print(f"{name}, ε = {epsilon}, w = {WINDOW}, {runs} pairs")
+    print(f"{name}, ε = {epsilon}, w = {WINDOW}, {runs} pairs from seed {first}")
     for index, metric in enumerate(SHOWN):
         apart = difference[:, index].mean() / max(error[index], 1e-12)
         words = METRICS[metric].words
