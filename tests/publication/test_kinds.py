@@ -98,9 +98,10 @@ def test_a_ledger_takes_one_kind(tmp_path: Path) -> None:
     for other in (UNDIRECTED, TWO_SIDED):
         with (
             pg.Publisher(TmF(), GUARANTEE, out=tmp_path / "out") as publisher,
-            pytest.raises(TermsChanged),
+            pytest.raises(TermsChanged) as caught,
         ):
             publisher.publish(snapshots(other)[0], timestamp=1)
+        assert caught.value.changed == {"kind": ("directed", other.name)}  # each fact once
     with pg.Publisher.resume(tmp_path / "out") as publisher:
         assert publisher.publish(snapshots(DIRECTED)[1]).graph.kind == DIRECTED
 

@@ -34,6 +34,8 @@ __all__ = [
     "thin_budget",
 ]
 
+OF_KIND = ("directed", "weighted")  # facts of the unit that follow from the kind
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -131,6 +133,8 @@ class Terms:
             if name == "dropped":  # what the certificates say was decided when the ledger started
                 continue
             found[name] = (_seeded(old), _seeded(new)) if name == "seed" else (old, new)
+        if "kind" in found or "weights" in found:
+            found = {name: each for name, each in found.items() if name not in OF_KIND}
         return found
 
     def _flat(self) -> dict[str, Any]:
