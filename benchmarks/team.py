@@ -41,6 +41,8 @@ def main() -> None:
     parser.add_argument("--sqlite", action="store_true")
     parser.add_argument("--streams", type=int)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=30, help="of workers")
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as directory,
@@ -58,9 +60,9 @@ def kills(directory: Path, postgres: Postgres | None, arguments: Any) -> dict[st
     trial = TeamTrial(directory, seed=int(time.time()), asked_again=100, postgres=postgres)
     trial.run_team(
         workers=3,
-        clients=20,
+        clients=arguments.clients,
         streams=arguments.streams or 200,
-        kills=30,
+        kills=arguments.kills,
         database_kills=5 if postgres else 0,
         seconds=arguments.seconds,
     )
