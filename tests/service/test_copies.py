@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_reader_shows_releases_and_holds_nothing_private(tmp_path):
                 for each in ("analyst", "auditor")
             }
             while not (Path(copies) / name / "000001.json").exists():
-                server.call("GET", "/streams")
+                time.sleep(0.1)
             listed, content = (server.call("GET", each).body for each in (path, f"{path}/1/edges"))
             token = server.token
         reader = Server(tmp_path / "front", *shared, "--read-only")
