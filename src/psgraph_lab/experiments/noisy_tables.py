@@ -45,7 +45,7 @@ def noisy_tables(
     >>> from psgraph.graph.kind import DIRECTED
     >>> from psgraph.privacy.unit import Owner
     >>> kind, roster = DIRECTED.with_flows(), Roster.range(3)
-    >>> rows = Snapshot(roster, [0, 1], [1, 2], kind=kind, weight=[900, 5])
+    >>> rows = Snapshot(roster, [0, 1], [1, 2], kind=kind, weight=[900, 2])
     >>> promise = WEventPrivacy("20", 1, Owner("rider", 1))
     >>> [next(noisy_tables(name, [rows], promise, 0)).to_edges() for name in TABLES]
     [[(0, 1), (1, 2)], [(0, 1)]]
