@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from psgraph._runtime.arrays import Integers
-from psgraph.audit.places import Board, Graph, Place, Random, cliques, crowded, places_of
-from psgraph.graph import UNDIRECTED, Kind, Roster, Snapshot
+from psgraph.audit.places import PLACES, Board, Graph, Place, Random, cliques, crowded, places_of
+from psgraph.graph import DIRECTED, UNDIRECTED, Kind, Roster, Snapshot
 from psgraph.methods.queries import EdgeCount
 from psgraph.privacy.guarantee import WEventPrivacy
 from psgraph.privacy.query import CountQuery, CountsQuery, Query
@@ -260,14 +260,23 @@ def _counting(pair: Neighbours, edges: Sequence[int], manner: Manner = "drawn") 
     return replace(pair, answers=Answers(manner, fixed))
 
 
-def attaining_streams() -> Iterator[Neighbours]:
+def attaining_streams(kind: Kind = UNDIRECTED) -> Iterator[Neighbours]:
     """Make the pairs that attain a stated sensitivity and are rare among random ones.
+
+    Of directed graphs, an edge between two nodes without others makes both active, where ε and the
+    roster are large enough for active nodes to be counted.
 
     In cliques of c + 1 nodes, whose released degrees are nearly exact at large ε, triangles are
     counted among the first c edges of every node: see `cliques`. Which those are is drawn, and
     about half of the draws attain the sensitivity, so there are several pairs. A query that reads
     two snapshots moves where an edge is missing from one, also if the other is in another window.
     """
+    if kind == DIRECTED:
+        alone = "two nodes with no other edge"
+        for window in (1, 2):
+            yield _lasting(f"between {alone}", PLACES[alone], 40, 20, window, kind)
+    if kind != UNDIRECTED:
+        return
     fours, fives = partial(cliques, size=4), partial(cliques, size=5)
     for window in (1, 2):
         yield _lasting("between two of many cliques of 4", fours, 32, 20, window)
@@ -278,9 +287,11 @@ def attaining_streams() -> Iterator[Neighbours]:
         yield _lasting(name, crowded, nodes, 8, window=1)
 
 
-def _lasting(name: str, place: Place, nodes: int, epsilon: int, window: int) -> Neighbours:
+def _lasting(
+    name: str, place: Place, nodes: int, epsilon: int, window: int, kind: Kind = UNDIRECTED
+) -> Neighbours:
     """Three equal snapshots with an edge that is missing from one of them."""
-    board = Board.of(UNDIRECTED, nodes)
+    board = Board.of(kind, nodes)
     graph, edge = place(np.random.default_rng(nodes), board)
     without = board.snapshot(graph)
     graph[edge] = True

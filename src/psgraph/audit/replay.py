@@ -274,6 +274,7 @@ def _pairs_of(
     method: Method[Any, Any], pairs: int, kind: Kind, *, thorough: bool
 ) -> Iterator[Neighbours]:
     """Pairs of a kind other than undirected graphs without weights."""
+    yield from attaining_streams(kind)
     yield from neighbouring_streams(max(pairs // 4, 8), kind=kind, sizes=SIZES[:2])
     yield from unrelated_streams(max(pairs // 12, 3), kind=kind)
     if thorough:

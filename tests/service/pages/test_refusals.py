@@ -77,7 +77,7 @@ def test_a_fault_of_the_service_is_a_page_that_repeats_nothing(
         raise RuntimeError("the private edge 17-42")
 
     signed_in("curator")
-    monkeypatch.setattr("psgraph.service.pages.streams.stream_view", fail)
+    monkeypatch.setattr("psgraph.service.pages.streams.stream_views", fail)
     answer = client.get("/")
     assert answer.status_code == 500
     assert 'data-error="internal"' in answer.text
