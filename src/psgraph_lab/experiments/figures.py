@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,6 +100,8 @@ def _draw_bar(axes: Axes, row: int, curve: Curve, info: Metric, look: Look, low:
 
 
 _FEW_DECADES = 500.0
+#: Of the axis: a point closer than that to the next one has no label of its own.
+_CROWDED = 0.08
 _DPI = 110
 _BLENDS, _COARSE = 36, 8
 #: Size of a panel and of the outer margin, in inches.
@@ -254,6 +257,7 @@ def save_svg(figure: Figure, target: Path, *, label: str) -> tuple[Path, Drawing
 def _heading(dataset: str) -> str:
     stand_in = stand_in_words(dataset)
     title = find_dataset(dataset).title
+    title = title.replace(", with ", ",\nwith ")
     return f"{title}\n({stand_in})" if stand_in else title
 
 
@@ -338,7 +342,10 @@ def _divide_x(experiment: Experiment, axes: Axes, points: Floats) -> None:
         return
     few = FixedLocator(points.tolist()) if points.size <= 5 else MaxNLocator(5, integer=True)
     axes.xaxis.set_major_locator(few)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    span = float(np.ptp(points)) or 1.0
+    crowded = [low for low, high in pairwise(sorted(points)) if high - low < _CROWDED * span]
+    names = {low: "" for low in crowded if experiment.axis != "threshold"}  # that scale is a log
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: names.get(x, f"{x:g}")))
 
 
 def _divide_y(axes: Axes, info: Metric, scale: Scale) -> None:
