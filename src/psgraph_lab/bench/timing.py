@@ -171,7 +171,7 @@ def time_case(
     floors, peaks = [], []
     while len(runs) < case.repeats and sum(run["seconds"]["total"] for run in runs) < most_seconds:
         restart_peak()
-        run = _publish(publishing, case, source, scratch / f"run{len(runs)}", engine)
+        run = _publish(publishing, case, source, scratch / f"{method}-{len(runs)}", engine)
         peaks.append(peak_bytes())
         floors.append(_floor(case, source, run.pop("draws"), run.pop("files"), scratch))
         runs.append(run)
